@@ -1,0 +1,95 @@
+"""The command line: one file a command group, each imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+import kvbounds
+from theory.errors import KvboundsError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {}
+"""Command -> (module with a function ``register(app)``, one line of help)."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kvbounds {kvbounds.__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Verify and validate the theory of KV-cache eviction and routing in LLM serving."""
+
+
+def _not_loaded() -> None:
+    """Stand for a command in the list of commands."""
+
+
+def build_app(wanted: str | None = None) -> typer.Typer:
+    """The application with the command `wanted` loaded and all others listed."""
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+    )
+    app.callback()(_options)
+    for name, (module, line) in COMMANDS.items():
+        if name == wanted:
+            importlib.import_module(module).register(app)
+        else:
+            app.command(name, help=line)(_not_loaded)
+    return app
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"kvbounds: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 1 a claim failed, 2 bad input, 130 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    wanted = next((word for word in given if not word.startswith("-")), None)
+    try:
+        command = typer.main.get_command(build_app(wanted))
+        code = command.main(given, prog_name="kvbounds", standalone_mode=False)
+        sys.stdout.flush()
+    except KvboundsError as error:
+        _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted; what was finished is kept", 130)
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _fail("out of memory; give a smaller instance, fewer capacities or a shorter trace", 2)
+    except Exception as error:
+        if os.environ.get("KVBOUNDS_DEBUG"):
+            raise
+        usage = getattr(error, "format_message", None)
+        if callable(usage):
+            if not given:
+                print(usage())
+                sys.exit(0)
+            path = getattr(getattr(error, "ctx", None), "command_path", "kvbounds")
+            _fail(f"{usage().rstrip('.')}; see '{path} --help'", 2)
+        _fail(
+            f"{type(error).__name__}: {error}; this is a fault of kvbounds: please report it "
+            "(KVBOUNDS_DEBUG=1 shows where)",
+            2,
+        )
+    sys.exit(code if isinstance(code, int) else 0)

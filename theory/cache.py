@@ -1,0 +1,307 @@
+"""The prefix cache, executable: the specification that every faster engine is held to.
+
+Simple before fast: sets of tokens, one leaf at a time. For traces use the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from theory.errors import InadmissibleStepError, InputError, PolicyError
+from theory.eviction import EvictionPolicy, make_policy
+from theory.eviction.base import Step
+from theory.model import Instance, check_capacity
+from theory.trie import ROOT, TokenTrie
+
+__all__ = ["MatchRule", "PrefixCache", "RunResult", "StepResult", "run"]
+
+MatchRule = Literal["full", "all-but-last"]
+"""Whether an identical prompt can hit in full, or its last token is always computed again."""
+
+
+class StepResult(NamedTuple):
+    """What one step did.
+
+    Attributes
+    ----------
+    hits, misses : tuple of int
+        The tokens of the footprint that were cached before the step, and those that were not, in
+        the order of tokens.
+    evicted : tuple of int
+        The tokens that left, in the order in which they left.
+    recomputed : tuple of int
+        With the match rule ``"all-but-last"``: hits that are computed again because they are the
+        last token of a query. They stay cached and cost as much as a miss.
+    """
+
+    hits: tuple[int, ...]
+    misses: tuple[int, ...]
+    evicted: tuple[int, ...]
+    recomputed: tuple[int, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """The number of tokens computed."""
+        return len(self.misses) + len(self.recomputed)
+
+
+class PrefixCache:
+    """A prefix cache of `capacity` tokens under an eviction policy (model, section 1).
+
+    Parameters
+    ----------
+    trie : TokenTrie
+        The tokens.
+    capacity : int
+        B.
+    policy : str or EvictionPolicy
+        A name (see `theory.eviction.make_policy`) or a policy that serves no other cache.
+    seed : int
+        Seeds a randomised policy.
+    match : {"full", "all-but-last"}
+        The match rule. The theorems are about ``"full"``; SGLang and vLLM use the other one.
+
+    Examples
+    --------
+    >>> trie, (abcd, ab, x) = TokenTrie.from_sequences(["abcd", "ab", "x"])
+    >>> cache = PrefixCache(trie, 4, "leaf-lru")
+    >>> cache.serve([abcd]).misses
+    (0, 1, 2, 3)
+    >>> cache.serve([ab]).hits
+    (0, 1)
+    >>> cache.serve([x]).evicted
+    (3,)
+    """
+
+    def __init__(
+        self,
+        trie: TokenTrie,
+        capacity: int,
+        policy: str | EvictionPolicy = "leaf-lru",
+        *,
+        seed: int = 0,
+        match: MatchRule = "full",
+    ) -> None:
+        if match not in ("full", "all-but-last"):
+            raise InputError(f"match can be 'full' or 'all-but-last', not {match!r}")
+        self.trie = trie
+        self.capacity = check_capacity(capacity)
+        self.match: MatchRule = match
+        self.steps = 0
+        self._cached: set[int] = set()
+        self._children: dict[int, set[int]] = {}  # cached token -> its cached children, if any
+        self._bottoms: set[int] = set()  # node granularity: the last tokens of the radix nodes
+        self._locked: frozenset[int] = frozenset()
+        self._open: tuple[Step, list[int], tuple[int, ...]] | None = None
+        self.policy = make_policy(policy) if isinstance(policy, str) else policy
+        self._whole_nodes = self.policy.granularity == "node"
+        self.policy.bind(self, seed)
+
+    @property
+    def cached(self) -> Collection[int]:
+        """S_j: the cached tokens; treat it as read-only."""
+        return self._cached
+
+    def serve(self, step: Sequence[int]) -> StepResult:
+        """Serve the batch of queries that end at the tokens `step`.
+
+        Raises
+        ------
+        InadmissibleStepError
+            If the footprint exceeds the capacity; the cache is unchanged.
+        PolicyError
+            If the policy names a victim that is not an evictable leaf.
+        """
+        self.begin(step)
+        while self.excess > 0:
+            self.evict(self.policy.choose(self.leaves()))
+        return self.finish()
+
+    def begin(self, step: Sequence[int]) -> Step:
+        """Lock the footprint of `step` and tell the policy; evictions may follow."""
+        if self._open is not None:
+            raise InputError("the step before is not finished", where=f"step {self.steps}")
+        queries = tuple(dict.fromkeys(step))
+        if not queries:
+            raise InputError("the batch has no query", where=f"step {self.steps}")
+        for query in queries:
+            self.trie.check(query, where=f"step {self.steps}")
+        tokens = self.trie.footprint(queries)
+        if len(tokens) > self.capacity:
+            raise InadmissibleStepError(
+                step=self.steps,
+                footprint=len(tokens),
+                capacity=self.capacity,
+                queries=len(queries),
+            )
+        locked = frozenset(tokens)
+        split_off = self._split(queries, locked) if self._whole_nodes else ()
+        told = Step(
+            self.steps,
+            queries,
+            tokens,
+            tuple(t for t in tokens if t in self._cached),
+            tuple(t for t in tokens if t not in self._cached),
+            split_off,
+        )
+        recomputed: tuple[int, ...] = ()
+        if self.match == "all-but-last":
+            recomputed = tuple(sorted(q for q in queries if q in self._cached))
+        self._locked = locked
+        self._open = told, [], recomputed
+        self.policy.on_step(told)
+        return told
+
+    @property
+    def excess(self) -> int:
+        """The number of tokens that must still leave before the open step can be loaded."""
+        if self._open is None:
+            return 0
+        return len(self._cached) + len(self._open[0].misses) - self.capacity
+
+    def leaves(self) -> list[int]:
+        """The evictable leaves, in the order of tokens: no cached child and not locked."""
+        return sorted(t for t in self._cached if t not in self._children and t not in self._locked)
+
+    def evict(self, victim: int) -> None:
+        """Evict the leaf token (or the leaf node that ends there)."""
+        if self._open is None:
+            raise InputError("no step is open", where=f"step {self.steps}")
+        if victim not in self._cached or victim in self._children or victim in self._locked:
+            raise PolicyError(
+                f"{type(self.policy).__name__} chose {victim!r}, which is not an evictable leaf",
+                where=f"step {self.steps}",
+                fix="return one of the leaves that choose() is given",
+            )
+        for token in reversed(self.node(victim)):
+            self._cached.remove(token)
+            self._bottoms.discard(token)
+            self._open[1].append(token)
+            parent = self.trie.parent(token)
+            if parent != ROOT:
+                self._children[parent].remove(token)
+                if not self._children[parent]:
+                    del self._children[parent]
+            self.policy.on_evict(token)
+
+    def finish(self) -> StepResult:
+        """Load the misses of the open step and close it."""
+        if self._open is None:
+            raise InputError("no step is open", where=f"step {self.steps}")
+        if self.excess > 0:
+            raise InputError(f"{self.excess} tokens must still leave", where=f"step {self.steps}")
+        step, evicted, recomputed = self._open
+        for token in step.misses:
+            self._cached.add(token)
+            parent = self.trie.parent(token)
+            if parent != ROOT:
+                self._children.setdefault(parent, set()).add(token)
+        self._locked = frozenset()
+        self._open = None
+        self.steps += 1
+        return StepResult(step.hits, step.misses, tuple(evicted), recomputed)
+
+    def node(self, bottom: int) -> tuple[int, ...]:
+        """The tokens that leave with the leaf `bottom`, top first."""
+        if not self._whole_nodes:
+            return (bottom,)
+        tokens = [bottom]
+        while (above := self.trie.parent(tokens[-1])) != ROOT and above not in self._bottoms:
+            tokens.append(above)
+        return tuple(reversed(tokens))
+
+    def _split(self, queries: Sequence[int], locked: frozenset[int]) -> tuple[int, ...]:
+        """Split the radix nodes where matches end, insert the new ones; the unmatched rests."""
+        rests: set[int] = set()
+        present = set(self._cached)
+        for query in queries:
+            path = self.trie.path(query)
+            matched = [t for t in path if t in present]
+            if matched and matched[-1] not in self._bottoms:
+                rests.update(self._rest_of_node(matched[-1]))
+                self._bottoms.add(matched[-1])
+            present.update(path)
+            self._bottoms.add(query)
+        return tuple(sorted(rests - locked))
+
+    def _rest_of_node(self, token: int) -> list[int]:
+        """The tokens of the radix node of `token` that lie below it (a chain)."""
+        below: list[int] = []
+        while token not in self._bottoms and token in self._children:
+            (token,) = self._children[token]  # inside a node there is exactly one
+            below.append(token)
+        return below
+
+    def state(self) -> Hashable:
+        """Cache, radix nodes and policy state: equal states have equal futures."""
+        return frozenset(self._cached), frozenset(self._bottoms), self.policy.state()
+
+    def fork(self) -> PrefixCache:
+        """An independent copy: both can go on from here, with the same coins ahead of them."""
+        new = object.__new__(PrefixCache)
+        new.trie, new.capacity, new.match, new.steps = (
+            self.trie,
+            self.capacity,
+            self.match,
+            self.steps,
+        )
+        new._cached = set(self._cached)
+        new._children = {token: set(below) for token, below in self._children.items()}
+        new._bottoms = set(self._bottoms)
+        new._locked = self._locked
+        new._whole_nodes = self._whole_nodes
+        new._open = None
+        if self._open is not None:
+            step, evicted, recomputed = self._open
+            new._open = step, list(evicted), recomputed
+        new.policy = self.policy.fork(new)
+        return new
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A whole run, step by step.
+
+    Attributes
+    ----------
+    steps : tuple of StepResult
+        One a step of the instance.
+    """
+
+    steps: tuple[StepResult, ...]
+
+    @property
+    def hits(self) -> int:
+        """All hits, in tokens (those that are computed again not counted)."""
+        return sum(len(step.hits) - len(step.recomputed) for step in self.steps)
+
+    @property
+    def misses(self) -> int:
+        """The cost: all tokens computed."""
+        return sum(step.cost for step in self.steps)
+
+    @property
+    def evicted(self) -> int:
+        """All evictions, in tokens."""
+        return sum(len(step.evicted) for step in self.steps)
+
+
+def run(
+    instance: Instance,
+    policy: str | EvictionPolicy = "leaf-lru",
+    *,
+    seed: int = 0,
+    match: MatchRule = "full",
+) -> RunResult:
+    """Serve a whole instance from an empty cache.
+
+    Examples
+    --------
+    >>> star = TokenTrie.from_parents([-1, -1, -1])
+    >>> run(Instance(star, 2, [[0], [1], [2], [0]]), "leaf-lru").misses
+    4
+    """
+    cache = PrefixCache(instance.trie, instance.capacity, policy, seed=seed, match=match)
+    return RunResult(tuple(cache.serve(step) for step in instance.steps))
