@@ -96,6 +96,11 @@ class PrefixCache:
         self._locked: frozenset[int] = frozenset()
         self._open: tuple[Step, list[int], tuple[int, ...]] | None = None
         self.policy = make_policy(policy) if isinstance(policy, str) else policy
+        if self.policy.granularity not in ("token", "node"):
+            raise PolicyError(
+                f"granularity can be 'token' or 'node', not {self.policy.granularity!r}",
+                where=f"policy {type(self.policy).__name__}",
+            )
         self._whole_nodes = self.policy.granularity == "node"
         self.policy.bind(self, seed)
 
@@ -137,7 +142,7 @@ class PrefixCache:
                 queries=len(queries),
             )
         locked = frozenset(tokens)
-        split_off = self._split(queries, locked) if self._whole_nodes else ()
+        split_off, cuts = self._split(queries, locked) if self._whole_nodes else ((), ())
         told = Step(
             self.steps,
             queries,
@@ -145,6 +150,7 @@ class PrefixCache:
             tuple(t for t in tokens if t in self._cached),
             tuple(t for t in tokens if t not in self._cached),
             split_off,
+            cuts,
         )
         recomputed: tuple[int, ...] = ()
         if self.match == "all-but-last":
@@ -212,9 +218,15 @@ class PrefixCache:
             tokens.append(above)
         return tuple(reversed(tokens))
 
-    def _split(self, queries: Sequence[int], locked: frozenset[int]) -> tuple[int, ...]:
-        """Split the radix nodes where matches end, insert the new ones; the unmatched rests."""
+    def _split(
+        self, queries: Sequence[int], locked: frozenset[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Split the radix nodes where matches end and insert the new ones.
+
+        Returns the cached tokens outside the footprint that were split off, and the cuts.
+        """
         rests: set[int] = set()
+        cuts: set[int] = set()
         present = set(self._cached)
         for query in queries:
             path = self.trie.path(query)
@@ -222,9 +234,10 @@ class PrefixCache:
             if matched and matched[-1] not in self._bottoms:
                 rests.update(self._rest_of_node(matched[-1]))
                 self._bottoms.add(matched[-1])
+                cuts.add(matched[-1])
             present.update(path)
             self._bottoms.add(query)
-        return tuple(sorted(rests - locked))
+        return tuple(sorted(rests - locked)), tuple(sorted(cuts & self._cached))
 
     def _rest_of_node(self, token: int) -> list[int]:
         """The tokens of the radix node of `token` that lie below it (a chain)."""

@@ -14,6 +14,12 @@ __all__ = ["POLICIES", "EvictionPolicy", "RandomisedPolicy", "Step", "make_polic
 
 POLICIES: dict[str, str] = {
     "leaf-lru": "theory.eviction.leaf_lru:LeafLRU",
+    "rlt": "theory.eviction.rlt:RLT",
+    "rlt-step": "theory.eviction.rlt_step:StepRLT",
+    "rlt-node": "theory.eviction.rlt_node:NodeRLT",
+    "rlt-token": "theory.eviction.rlt_token:TokenRLT",
+    "node-lru": "theory.eviction.node_lru:NodeLRU",
+    "sglang-lru": "theory.eviction.sglang_lru:SGLangLRU",
 }
 """The built-in policies: name on the command line -> module:Class."""
 

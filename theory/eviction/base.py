@@ -13,11 +13,15 @@ from collections.abc import Collection, Hashable, Sequence
 from copy import copy, deepcopy
 from fractions import Fraction
 from math import lcm
-from typing import ClassVar, Literal, NamedTuple, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
+from theory.errors import PolicyError
 from theory.trie import TokenTrie
 
-__all__ = ["CacheView", "EvictionPolicy", "RandomisedPolicy", "Step", "uniform"]
+__all__ = ["CacheView", "EvictionPolicy", "Granularity", "RandomisedPolicy", "Step", "uniform"]
+
+Granularity = Literal["token", "node"]
+"""What an eviction frees: one token, or a whole radix node."""
 
 
 class Step(NamedTuple):
@@ -36,6 +40,9 @@ class Step(NamedTuple):
     split_off : tuple of int
         Cached tokens outside the footprint whose radix node was matched in part: the unmatched
         rest of split nodes. Always empty for token-granular policies.
+    cuts : tuple of int
+        Cached tokens at which this step splits a radix node: the last tokens of the upper parts.
+        Always empty for token-granular policies.
     """
 
     number: int
@@ -44,6 +51,7 @@ class Step(NamedTuple):
     hits: tuple[int, ...]
     misses: tuple[int, ...]
     split_off: tuple[int, ...] = ()
+    cuts: tuple[int, ...] = ()
 
 
 class CacheView(Protocol):
@@ -73,7 +81,8 @@ class EvictionPolicy(ABC):
     granularity : {"token", "node"}
         Token-granular: every candidate is one leaf token of the cached trie. Node-granular: the
         cache keeps radix nodes, split where a match ends; every candidate is the last token of a
-        leaf node, and the whole node leaves (so more may be freed than was asked for).
+        leaf node, and the whole node leaves (so more may be freed than was asked for). An
+        instance may override its class.
     cache : CacheView
         The cache that is served; set before the first step.
 
@@ -83,11 +92,23 @@ class EvictionPolicy(ABC):
     or override `fork`.
     """
 
-    granularity: ClassVar[Literal["token", "node"]] = "token"
+    granularity: Granularity = "token"
     cache: CacheView
 
     def bind(self, cache: CacheView, seed: int) -> None:
-        """Meet the empty cache. `seed` seeds the generator of a randomised policy."""
+        """Meet the empty cache. `seed` seeds the generator of a randomised policy.
+
+        Raises
+        ------
+        PolicyError
+            If the policy serves a cache already: what it remembers would be of the other cache.
+        """
+        if hasattr(self, "cache"):
+            raise PolicyError(
+                "serves another cache already",
+                where=f"policy {type(self).__name__}",
+                fix="build one policy for each cache",
+            )
         self.cache = cache
 
     @abstractmethod
