@@ -20,6 +20,15 @@ POLICIES: dict[str, str] = {
     "rlt-token": "theory.eviction.rlt_token:TokenRLT",
     "node-lru": "theory.eviction.node_lru:NodeLRU",
     "sglang-lru": "theory.eviction.sglang_lru:SGLangLRU",
+    "vllm-lru": "theory.eviction.vllm_lru:VllmLRU",
+    "fifo": "theory.eviction.fifo:FIFO",
+    "filo": "theory.eviction.filo:FILO",
+    "lfu": "theory.eviction.lfu:LFU",
+    "slru": "theory.eviction.slru:SLRU",
+    "hits-per-token": "theory.eviction.hits_per_token:HitsPerToken",
+    "mru": "theory.eviction.mru:MRU",
+    "clock": "theory.eviction.clock:Clock",
+    "clock-clear": "theory.eviction.clock_clear:ClearClock",
 }
 """The built-in policies: name on the command line -> module:Class."""
 
@@ -38,8 +47,8 @@ def policy_class(name: str) -> type[EvictionPolicy]:
     'LeafLRU'
     """
     target = POLICIES.get(name, name)
-    module_name, colon, class_name = target.partition(":")
-    if not colon:
+    module_name, _, class_name = target.partition(":")
+    if not module_name or not class_name:
         raise PolicyError(
             f"unknown eviction policy {name!r}",
             where="policy",
@@ -48,22 +57,26 @@ def policy_class(name: str) -> type[EvictionPolicy]:
     here = str(Path.cwd())
     if here not in sys.path and name not in POLICIES:
         sys.path.insert(0, here)
+    where = f"policy {name}"
     try:
-        found = getattr(importlib.import_module(module_name), class_name)
+        module = importlib.import_module(module_name)
     except ImportError as error:
         raise PolicyError(
             f"cannot import {module_name!r} ({error})",
-            where=f"policy {name}",
+            where=where,
             fix="run from the folder that holds the module, or install it",
         ) from error
-    except AttributeError as error:
+    except Exception as error:  # the module is the user's: whatever it raises is told in one line
         raise PolicyError(
-            f"module {module_name!r} has no {class_name!r}", where=f"policy {name}"
+            f"importing {module_name!r} fails ({type(error).__name__}: {error})",
+            where=where,
+            fix="mend the module",
         ) from error
+    found = getattr(module, class_name, None)
+    if found is None:
+        raise PolicyError(f"module {module_name!r} has no {class_name!r}", where=where)
     if not (isinstance(found, type) and issubclass(found, EvictionPolicy)):
-        raise PolicyError(
-            "is not a subclass of theory.eviction.EvictionPolicy", where=f"policy {name}"
-        )
+        raise PolicyError("is not a subclass of theory.eviction.EvictionPolicy", where=where)
     return found
 
 
