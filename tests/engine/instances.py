@@ -1,0 +1,73 @@
+"""Random instances, and what the executable specification makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from theory.cache import PrefixCache, RunResult, run
+from theory.engine import StepCounts
+from theory.eviction import EvictionPolicy, Step
+from theory.model import Instance
+from theory.trie import TokenTrie
+
+
+@st.composite
+def instances(draw: st.DrawFn, most_tokens: int = 14, most_steps: int = 30) -> Instance:
+    """Tries with long chains, stars and all between; batches of one to three queries."""
+    size = draw(st.integers(1, most_tokens))
+    chain = draw(st.sampled_from([0, 3, 6, 9]))
+    parents = [
+        i - 1 if draw(st.integers(0, 9)) < chain else draw(st.integers(-1, i - 1))
+        for i in range(size)
+    ]
+    trie = TokenTrie.from_parents(parents)
+    query = st.integers(0, size - 1)
+    widest = draw(st.sampled_from([1, 1, 2, 3]))
+    steps = draw(
+        st.lists(st.lists(query, min_size=1, max_size=widest), min_size=1, max_size=most_steps)
+    )
+    least = max(trie.footprint_size(step) for step in steps)
+    return Instance(trie, draw(st.integers(least, least + 5)), steps)
+
+
+class FarthestNextUse(EvictionPolicy):
+    """The clairvoyant rule of Lemma 1, scanning all leaves."""
+
+    def __init__(self, steps: Sequence[frozenset[int]]) -> None:
+        self.steps = steps
+        self.now = 0
+
+    def on_step(self, step: Step) -> None:
+        self.now = step.number
+
+    def choose(self, leaves: Sequence[int]) -> int:
+        return max(leaves, key=lambda leaf: (self.next(leaf), -self.last(leaf), leaf))
+
+    def next(self, token: int) -> int:
+        later = range(self.now + 1, len(self.steps))
+        return next((j for j in later if token in self.steps[j]), len(self.steps))
+
+    def last(self, token: int) -> int:
+        return max(j for j in range(self.now + 1) if token in self.steps[j])
+
+
+def run_farthest(instance: Instance) -> RunResult:
+    """The schedule of `FarthestNextUse`."""
+    steps = [frozenset(instance.footprint(j)) for j in range(len(instance.steps))]
+    cache = PrefixCache(instance.trie, instance.capacity, FarthestNextUse(steps))
+    return RunResult(tuple(cache.serve(step) for step in instance.steps))
+
+
+def same(counts: StepCounts, result: RunResult) -> bool:
+    """Assert that engine and specification agree at every step."""
+    assert counts.hits.tolist() == [len(step.hits) for step in result.steps]
+    assert counts.misses.tolist() == [len(step.misses) for step in result.steps]
+    assert counts.evicted.tolist() == [len(step.evicted) for step in result.steps]
+    return True
+
+
+def agrees(counts: StepCounts, instance: Instance, policy: str, seed: int = 0) -> bool:
+    """Assert that the engine's counts are those of the executable cache."""
+    return same(counts, run(instance, policy, seed=seed))

@@ -1,0 +1,60 @@
+"""Kernel: the stack distances of Leaf-LRU."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.engine.kernel import kernel
+
+__all__ = ["NEVER", "stack_positions"]
+
+NEVER = np.int64(2**62)
+"""The position of a run that was not used before."""
+
+
+@kernel("i8[::1](i8[::1], i8[::1], i4[::1])")
+def stack_positions(
+    weight: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    use: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int64]:
+    """The units before each used run in the list of Lemma 2, as it was before the step.
+
+    A Fenwick tree holds the weight of every run at the place of its last use; a use later in time
+    comes earlier in the list, and so does an ancestor within a step. O(n log n) for n uses.
+    """
+    uses = len(use)
+    tree = np.zeros(uses + 1, np.int64)
+    place_of = np.zeros(len(weight), np.int64)
+    position = np.empty(uses, np.int64)
+    total = 0
+    for step in range(len(start) - 1):
+        first, stop = start[step], start[step + 1]
+        for at in range(first, stop):
+            run = use[at]
+            place = place_of[run]
+            if place == 0:
+                position[at] = NEVER
+                continue
+            older = 0
+            while place > 0:
+                older += tree[place]
+                place &= place - 1
+            position[at] = total - older
+        for at in range(first, stop):
+            run = use[at]
+            size = weight[run]
+            place = place_of[run]
+            if place > 0:
+                while place <= uses:
+                    tree[place] -= size
+                    place += place & -place
+            else:
+                total += size
+            place = first + stop - at
+            place_of[run] = place
+            while place <= uses:
+                tree[place] += size
+                place += place & -place
+    return position
