@@ -1,0 +1,68 @@
+"""Exact laws: every outcome of a step with its probability."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from theory.cache import PrefixCache, StepResult
+from theory.eviction import RandomisedPolicy
+from theory.model import Instance
+
+
+class Branch(NamedTuple):
+    """One outcome of a step."""
+
+    weight: Fraction
+    result: StepResult
+    cache: PrefixCache
+
+
+def branches(cache: PrefixCache, step: Sequence[int]) -> list[Branch]:
+    """All outcomes of serving `step`, one for each sequence of victims; `cache` is unchanged."""
+    start = cache.fork()
+    start.begin(step)
+    done: list[Branch] = []
+    open_: list[tuple[Fraction, PrefixCache]] = [(Fraction(1), start)]
+    while open_:
+        weight, now = open_.pop()
+        if now.excess <= 0:
+            done.append(Branch(weight, now.finish(), now))
+            continue
+        if isinstance(now.policy, RandomisedPolicy):
+            law = now.policy.distribution(now.leaves())
+        else:
+            law = {now.policy.choose(now.leaves()): Fraction(1)}
+        for victim, share in law.items():
+            if share:
+                then = now.fork()
+                then.evict(victim)
+                open_.append((weight * share, then))
+    return done
+
+
+def law(cache: PrefixCache, step: Sequence[int]) -> dict[Hashable, Fraction]:
+    """The distribution of (hits, misses, evicted in order, next state)."""
+    result: dict[Hashable, Fraction] = {}
+    for weight, outcome, then in branches(cache, step):
+        key = (outcome, then.state())
+        result[key] = result.get(key, Fraction(0)) + weight
+    return result
+
+
+def expected_costs(instance: Instance, policy: str) -> list[Fraction]:
+    """The exact expected cost of each step from an empty cache."""
+    now = {0: (Fraction(1), PrefixCache(instance.trie, instance.capacity, policy))}
+    costs = []
+    for step in instance.steps:
+        cost = Fraction(0)
+        merged: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
+        for weight, cache in now.values():
+            for share, outcome, then in branches(cache, step):
+                cost += weight * share * outcome.cost
+                before = merged.get(then.state(), (Fraction(0), then))[0]
+                merged[then.state()] = (before + weight * share, then)
+        costs.append(cost)
+        now = dict(enumerate(merged.values()))
+    return costs
