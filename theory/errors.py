@@ -17,6 +17,7 @@ __all__ = [
     "MissingProofError",
     "OptimumError",
     "PolicyError",
+    "RoutingError",
 ]
 
 
@@ -58,14 +59,23 @@ class InadmissibleStepError(InputError):
     step 3: its footprint of 9 tokens exceeds the capacity 8; raise the capacity to at least 9
     """
 
-    def __init__(self, *, step: int, footprint: int, capacity: int, queries: int) -> None:
+    def __init__(
+        self,
+        *,
+        step: int,
+        footprint: int,
+        capacity: int,
+        queries: int,
+        where: str = "",
+        unit: str = "tokens",
+    ) -> None:
         self.step, self.footprint, self.capacity = step, footprint, capacity
         fix = f"raise the capacity to at least {footprint}"
         if queries > 1:
             fix += " or split the batch (overflow='split', on the command line --overflow split)"
         super().__init__(
-            f"its footprint of {footprint} tokens exceeds the capacity {capacity}",
-            where=f"step {step}",
+            f"its footprint of {footprint} {unit} exceeds the capacity {capacity}",
+            where=where or f"step {step}",
             fix=fix,
         )
 
@@ -76,6 +86,10 @@ class CapacityError(InputError):
 
 class PolicyError(InputError):
     """An unknown policy, a policy that cannot be loaded, or one that breaks its protocol."""
+
+
+class RoutingError(InputError):
+    """An unknown router, a query that fits no worker, or a broken routing protocol."""
 
 
 class ClaimError(KvboundsError):

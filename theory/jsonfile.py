@@ -11,7 +11,7 @@ import orjson
 
 from theory.errors import InputError
 
-__all__ = ["dumps", "read_json", "write_json", "write_text"]
+__all__ = ["dumps", "read_json", "write_bytes", "write_json", "write_text"]
 
 
 def dumps(value: Any) -> str:
@@ -33,8 +33,8 @@ def dumps(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def write_text(path: str | Path, text: str) -> None:
-    """Write `text` to `path` so that a reader sees the old file or the whole new one.
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the whole new one.
 
     Raises
     ------
@@ -45,8 +45,8 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
             # mkstemp makes private files; a result is an ordinary file under the user's umask.
             umask = os.umask(0)
             os.umask(umask)
@@ -61,6 +61,11 @@ def write_text(path: str | Path, text: str) -> None:
             where=str(path),
             fix="name a file in a folder that exists and is writable",
         ) from error
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write `text` in UTF-8, atomically (see `write_bytes`)."""
+    write_bytes(path, text.encode())
 
 
 def write_json(path: str | Path, value: Any) -> None:
