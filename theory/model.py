@@ -134,7 +134,8 @@ class Instance:
         if not checked:
             raise InputError("the sequence has no step", where="steps", fix="give at least one")
         if cycle_start is not None:
-            if not isinstance(cycle_start, int) or not 0 <= cycle_start < len(starts):
+            whole = isinstance(cycle_start, int) and not isinstance(cycle_start, bool)
+            if not whole or not 0 <= cycle_start < len(starts):
                 raise InputError(
                     f"cycle_start {cycle_start!r} is no step",
                     where="cycle_start",
@@ -310,5 +311,6 @@ class Instance:
 
 
 def _told_where(error: InputError, where: str) -> InputError:
-    """The same error, told where its file is."""
-    return InputError(error.what, where=f"{where}: {error.where}", fix=error.fix)
+    """The same error, told by file and JSON pointer: ``step 3`` is at ``#/steps/3``."""
+    pointer = error.where.replace("step ", "steps/")
+    return InputError(error.what, where=f"{where}#/{pointer}", fix=error.fix)

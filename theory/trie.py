@@ -410,7 +410,7 @@ class TokenTrie:
             raise InputError(error.what, where=f"{where}#{error.where}", fix=error.fix) from None
         raise InputError(
             "has neither a list 'parents' nor a list 'segments'",
-            where=where,
+            where=f"{where}#",
             fix="give the parent of every token; -1 is the root",
         )
 
