@@ -157,3 +157,11 @@ Proof.
   induction us as [|U us IH]; intros S0 [|S1 ss]; simpl; auto; try easy.
   intros (_ & _ & _ & H). f_equal. eauto.
 Qed.
+
+Lemma run_from_app pol us1 : forall past us2,
+  run_from pol past (us1 ++ us2) =
+  run_from pol past us1 ++ run_from pol (rev us1 ++ past) us2.
+Proof.
+  induction us1 as [|U us1 IH]; intros past us2; simpl; auto.
+  now rewrite IH, <- app_assoc.
+Qed.

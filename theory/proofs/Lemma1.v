@@ -84,12 +84,6 @@ Proof.
         by (symmetry; now apply mem_not_In). auto.
 Qed.
 
-Lemma card_split2 A U : card A = card (inter A U) + card (diff A U).
-Proof. rewrite (card_diff_inter A U). lia. Qed.
-
-Lemma card_inter_comm A U : card (inter A U) = card (inter U A).
-Proof. apply card_ext. intros x. rewrite !In_inter. tauto. Qed.
-
 (** Any cache that holds U: U and the rest. *)
 Lemma soon_split us n U A : incl U A -> soon us n A = soon us n U + soon us n (diff A U).
 Proof.

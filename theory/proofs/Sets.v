@@ -109,6 +109,12 @@ Proof.
   rewrite (card_filter_split (fun x => mem x B) A). unfold diff, inter. lia.
 Qed.
 
+Lemma card_split2 A U : card A = card (inter A U) + card (diff A U).
+Proof. rewrite (card_diff_inter A U). lia. Qed.
+
+Lemma card_inter_comm A U : card (inter A U) = card (inter U A).
+Proof. apply card_ext. intros x. rewrite !In_inter. tauto. Qed.
+
 Lemma card_app_le A B : card (A ++ B) <= card A + card B.
 Proof.
   rewrite card_app. assert (card (diff B A) <= card B); [|lia].

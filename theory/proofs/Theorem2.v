@@ -332,14 +332,6 @@ End Broom.
 
 (** ** Theorem 2 *)
 
-Lemma run_from_app pol us1 : forall past us2,
-  run_from pol past (us1 ++ us2) =
-  run_from pol past us1 ++ run_from pol (rev us1 ++ past) us2.
-Proof.
-  induction us1 as [|U us1 IH]; intros past us2; simpl; auto.
-  now rewrite IH, <- app_assoc.
-Qed.
-
 Lemma last_run_from pol us : forall past d, us <> [] ->
   last (run_from pol past us) d = pol (rev us ++ past).
 Proof.
