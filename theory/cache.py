@@ -61,7 +61,8 @@ class PrefixCache:
     seed : int
         Seeds a randomised policy.
     match : {"full", "all-but-last"}
-        The match rule. The theorems are about ``"full"``; SGLang and vLLM use the other one.
+        The match rule. The theorems are about ``"full"``; SGLang and vLLM use the other one. Under
+        it a node-granular cache splits an identical prompt before its last token, as SGLang does.
 
     Examples
     --------
@@ -230,14 +231,19 @@ class PrefixCache:
         present = set(self._cached)
         for query in queries:
             path = self.trie.path(query)
-            matched = [t for t in path if t in present]
-            if matched and matched[-1] not in self._bottoms:
-                rests.update(self._rest_of_node(matched[-1]))
-                self._bottoms.add(matched[-1])
-                cuts.add(matched[-1])
+            matched = [t for t in path if t in self._cached]
+            # The match of an identical prompt may stop before its last token (`match`); what is
+            # inserted afterwards ends at that token.
+            stop = -2 if self.match == "all-but-last" and matched[-1:] == [query] else -1
+            shared = [t for t in path if t in present]
+            for end in (*matched[stop:], *shared[-1:], query):
+                if end not in self._bottoms:
+                    if end in self._cached:
+                        rests.update(self._rest_of_node(end))
+                        cuts.add(end)
+                    self._bottoms.add(end)
             present.update(path)
-            self._bottoms.add(query)
-        return tuple(sorted(rests - locked)), tuple(sorted(cuts & self._cached))
+        return tuple(sorted(rests - locked)), tuple(sorted(cuts))
 
     def _rest_of_node(self, token: int) -> list[int]:
         """The tokens of the radix node of `token` that lie below it (a chain)."""
