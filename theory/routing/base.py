@@ -211,11 +211,11 @@ class Router(ABC):
         RoutingError
             If there is none.
         """
+        size = len(query.prompt)
         found = [
             index
             for index, info in enumerate(self.workers)
-            if index not in self._down
-            and (info.capacity is None or len(query.prompt) <= info.capacity)
+            if index not in self._down and (info.capacity is None or size <= info.capacity)
         ]
         if not found:
             raise RoutingError(
