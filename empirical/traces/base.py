@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from empirical.traces.steps import Partial, TraceSteps, units_of
+from empirical.traces.steps import Partial, TraceSteps, units_of, whole_pages
 from theory.errors import InputError
 from theory.model import Instance, Overflow
 from theory.trie import ROOT, TokenTrie
@@ -264,7 +264,7 @@ class Trace:
     ) -> Instance:
         """The trace as an instance for the executable cache and the solvers.
 
-        `capacity` counts units: blocks or tokens, or whole pages of them.
+        `capacity` counts blocks or tokens; with pages the cache holds as many whole ones as fit.
 
         Examples
         --------
@@ -273,7 +273,8 @@ class Trace:
         ([-1, 0, 0], 11)
         """
         steps = self.steps(unit=unit, page_size=page_size, batch=batch, partial=partial)
-        return steps.fit(capacity, overflow).instance(capacity)
+        units = whole_pages(capacity, page_size)
+        return steps.fit(units, overflow).instance(units)
 
 
 def _check_lengths(

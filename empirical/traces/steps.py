@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.cache import MatchRule
-from theory.errors import InadmissibleStepError, InputError
+from theory.errors import CapacityError, InadmissibleStepError, InputError
 from theory.model import Instance, Overflow, check_capacity
 from theory.trie import ROOT, TokenTrie
 
 if TYPE_CHECKING:
     from theory.engine import Flat
 
-__all__ = ["Partial", "TraceSteps", "Units", "Window", "units_of"]
+__all__ = ["Partial", "TraceSteps", "Units", "Window", "units_of", "whole_pages"]
 
 Partial = Literal["keep", "drop"]
 """Whether the partial last page of a prompt takes a whole page or is not cached at all."""
@@ -30,6 +30,29 @@ Window = Literal["all", "last-half"]
 """Which requests are counted: all, or those with 0-based index >= rows // 2."""
 
 Integers = NDArray[np.int64]
+
+
+def whole_pages(capacity: int, page_size: int) -> int:
+    """The number of whole pages in a capacity.
+
+    Raises
+    ------
+    CapacityError
+        If there is none.
+
+    Examples
+    --------
+    >>> whole_pages(100, 16)
+    6
+    """
+    pages = check_capacity(capacity) // page_size
+    if pages < 1:
+        raise CapacityError(
+            f"{capacity} holds no page of {page_size}",
+            where="capacity",
+            fix=f"give at least {page_size}",
+        )
+    return pages
 
 
 class Units(NamedTuple):
@@ -159,6 +182,8 @@ class TraceSteps:
         tokens, because a batch is counted as one footprint.
     line : int64[rows]
         Where each row stood in its file, for messages.
+    line_name : str
+        What `line` counts.
     """
 
     name: str
@@ -168,6 +193,7 @@ class TraceSteps:
     row_start: Integers
     batched: bool
     line: Integers
+    line_name: str = "line"
 
     @classmethod
     def cut(
@@ -195,21 +221,26 @@ class TraceSteps:
         )
 
     @classmethod
-    def of_instance(cls, instance: Instance) -> TraceSteps:
-        """The steps of an instance: its queries are the rows, its tokens the units."""
+    def of_instance(
+        cls, instance: Instance, *, page_size: int = 1, partial: Partial = "keep"
+    ) -> TraceSteps:
+        """The steps of an instance: its queries are the rows, its tokens or pages the units."""
         parent = np.array(instance.trie.parents(), dtype=np.int64)
-        queries = [query for step in instance.steps for query in step]
-        depth = np.array([instance.trie.depth(query) for query in queries], dtype=np.int64)
+        queries = np.array([q for step in instance.steps for q in step], dtype=np.int64)
+        depth = np.array([instance.trie.depth(q) for q in queries.tolist()], dtype=np.int64)
         sizes = np.array([len(step) for step in instance.steps], dtype=np.int64)
-        units = Units(parent, np.ones_like(parent), np.array(queries, dtype=np.int64), depth)
+        units = units_of(
+            parent, np.ones_like(parent), queries, depth, page_size=page_size, partial=partial
+        )
         return cls(
             name=instance.name,
             units=units,
             tokens=depth,
-            unit_tokens=1,
+            unit_tokens=page_size,
             row_start=np.append(0, np.cumsum(sizes)),
             batched=bool((sizes > 1).any()),
             line=np.repeat(np.arange(len(sizes)), sizes),
+            line_name="step",
         )
 
     def __len__(self) -> int:
@@ -245,7 +276,7 @@ class TraceSteps:
         step, end = self._queries
         if not len(step):
             raise InputError(
-                "no prompt fills a page", where=self.name or "trace", fix="give smaller pages"
+                "no prompt fills a page", where=self.name or "sequence", fix="give smaller pages"
             )
         bounds = np.append(np.searchsorted(step, self.served), len(step))
         length = self.units.length
@@ -301,7 +332,7 @@ class TraceSteps:
             footprint=footprint,
             capacity=capacity,
             queries=queries,
-            where=f"{self.name or 'trace'}, line {self.line[row]}",
+            where=f"{self.name or 'sequence'}, {self.line_name} {self.line[row]}",
             unit="units",
         )
 
