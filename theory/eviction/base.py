@@ -21,6 +21,7 @@ from theory.trie import TokenTrie
 __all__ = ["CacheView", "EvictionPolicy", "Granularity", "RandomisedPolicy", "Step", "uniform"]
 
 Granularity = Literal["token", "node"]
+Sees = Literal["footprint", "queries", "order"]
 """What an eviction frees: one token, or a whole radix node."""
 
 
@@ -83,6 +84,10 @@ class EvictionPolicy(ABC):
         cache keeps radix nodes, split where a match ends; every candidate is the last token of a
         leaf node, and the whole node leaves (so more may be freed than was asked for). An
         instance may override its class.
+    sees : {"footprint", "queries", "order"}
+        What of a batch can change the policy's decisions: the footprint alone, the set of its
+        queries, or their order too. A promise that lets the exact solver leave out steps that
+        make no difference; the default promises nothing.
     cache : CacheView
         The cache that is served; set before the first step.
 
@@ -93,6 +98,7 @@ class EvictionPolicy(ABC):
     """
 
     granularity: Granularity = "token"
+    sees: Sees = "order"
     cache: CacheView
 
     def bind(self, cache: CacheView, seed: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from theory.eviction.base import EvictionPolicy, Step
+from theory.eviction.base import EvictionPolicy, Sees, Step
 
 __all__ = ["Clock"]
 
@@ -23,6 +23,7 @@ class Clock(EvictionPolicy):
     """
 
     bit_at_insertion: ClassVar[bool] = True
+    sees: Sees = "footprint"
 
     def __init__(self) -> None:
         self.circle: list[int] = []  # from the hand on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theory.eviction.base import EvictionPolicy, Step
+from theory.eviction.base import EvictionPolicy, Sees, Step
 from theory.eviction.bookkeeping import check_granularity
 
 __all__ = ["FIFO"]
@@ -22,6 +22,8 @@ class FIFO(EvictionPolicy):
         upper part counts as created in that step, just before the step's new nodes; the rest
         keeps its age.
     """
+
+    sees: Sees = "footprint"
 
     def __init__(self, granularity: str = "token") -> None:
         self.granularity = check_granularity(granularity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theory.eviction.base import EvictionPolicy, Step
+from theory.eviction.base import EvictionPolicy, Sees, Step
 
 __all__ = ["LeafLRU"]
 
@@ -14,6 +14,8 @@ class LeafLRU(EvictionPolicy):
 
     The tie rule makes it a stack policy (model, Lemma 2). Ratio exactly B - u + 1 (Theorems 1, 2).
     """
+
+    sees: Sees = "footprint"
 
     def __init__(self) -> None:
         self.last: dict[int, int] = {}

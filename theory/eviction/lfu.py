@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from theory.eviction.base import EvictionPolicy, Step
+from theory.eviction.base import EvictionPolicy, Sees, Step
 from theory.eviction.bookkeeping import check_granularity, count_uses, touch
 
 __all__ = ["LFU"]
@@ -31,6 +31,8 @@ class LFU(EvictionPolicy):
     unchanged: `state` gives them as they are, and the set of states is infinite. An exact ratio
     of this policy is one over a finite part of its states.
     """
+
+    sees: Sees = "queries"
 
     def __init__(self, granularity: str = "token") -> None:
         self.granularity = check_granularity(granularity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theory.eviction.base import EvictionPolicy, Step
+from theory.eviction.base import EvictionPolicy, Sees, Step
 from theory.eviction.bookkeeping import check_granularity, touch
 
 __all__ = ["MRU"]
@@ -23,6 +23,8 @@ class MRU(EvictionPolicy):
     -----
     Not competitive: cost 1 per request on ``a b (c b)^inf`` with B = 2 (rlt-notes, section 4).
     """
+
+    sees: Sees = "footprint"
 
     def __init__(self, granularity: str = "token") -> None:
         self.granularity = check_granularity(granularity)

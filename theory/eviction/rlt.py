@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from theory.eviction.base import RandomisedPolicy, Step, uniform
+from theory.eviction.base import RandomisedPolicy, Sees, Step, uniform
 
 __all__ = ["RLT"]
 
@@ -27,6 +27,8 @@ class RLT(RandomisedPolicy):
         T' in the first step of a phase, else empty: from an empty cache that step evicts every
         unmarked token outside T' (proof of Theorem R5), so later the preference is idle.
     """
+
+    sees: Sees = "footprint"
 
     def __init__(self) -> None:
         self.marked: set[int] = set()

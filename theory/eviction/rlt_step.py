@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from theory.eviction.base import RandomisedPolicy, Step, uniform
+from theory.eviction.base import RandomisedPolicy, Sees, Step, uniform
 
 __all__ = ["StepRLT"]
 
@@ -23,6 +23,8 @@ class StepRLT(RandomisedPolicy):
     marked : set of int
         T: the tokens used in this phase. All of them are cached.
     """
+
+    sees: Sees = "footprint"
 
     def __init__(self) -> None:
         self.marked: set[int] = set()
