@@ -51,18 +51,27 @@ def law(cache: PrefixCache, step: Sequence[int]) -> dict[Hashable, Fraction]:
     return result
 
 
-def expected_costs(instance: Instance, policy: str) -> list[Fraction]:
-    """The exact expected cost of each step from an empty cache."""
-    now = {0: (Fraction(1), PrefixCache(instance.trie, instance.capacity, policy))}
-    costs = []
+def laws(instance: Instance, policy: str) -> list[tuple[dict[frozenset[int], Fraction], Fraction]]:
+    """After each step from an empty cache: the law of the cache, and the step's expected cost."""
+    now = [(Fraction(1), PrefixCache(instance.trie, instance.capacity, policy))]
+    result = []
     for step in instance.steps:
         cost = Fraction(0)
         merged: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
-        for weight, cache in now.values():
+        for weight, cache in now:
             for share, outcome, then in branches(cache, step):
                 cost += weight * share * outcome.cost
                 before = merged.get(then.state(), (Fraction(0), then))[0]
                 merged[then.state()] = (before + weight * share, then)
-        costs.append(cost)
-        now = dict(enumerate(merged.values()))
-    return costs
+        now = list(merged.values())
+        caches: dict[frozenset[int], Fraction] = {}
+        for weight, cache in now:
+            cached = frozenset(cache.cached)
+            caches[cached] = caches.get(cached, Fraction(0)) + weight
+        result.append((caches, cost))
+    return result
+
+
+def expected_cost(instance: Instance, policy: str) -> Fraction:
+    """The exact expected number of misses from an empty cache."""
+    return sum((cost for _, cost in laws(instance, policy)), Fraction(0))
