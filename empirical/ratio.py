@@ -271,6 +271,42 @@ class RatioStudy:
             cycle=self._cycle(policy, capacity, seeds),
         )
 
+    def describe(self) -> dict[str, Any]:
+        """What the numbers mean: the head of a result file, JSON values only."""
+        steps, source = self.steps, self.source
+        is_trace = isinstance(source, Trace)
+        kind = self.unit if is_trace else "token"
+        what = "all" if self.window == "all" else "the last half"
+        rows = "requests" if is_trace else "queries"
+        denominator = f"prompt tokens of {what} of the {len(steps.tokens):,} {rows}"
+        if steps.batched and steps.unit_tokens > 1:
+            denominator += ", partial units counted as whole"
+        capacity_unit = f"{kind}s"
+        if isinstance(source, Trace) and kind == "block":
+            capacity_unit += f" of {source.block_size} tokens"
+        if self.page_size > 1:
+            capacity_unit += f", kept in whole pages of {self.page_size}"
+        per = kind if self.page_size == 1 else "page"
+        return {
+            "schema": "kvbounds/ratio/1",
+            "name": source.name or ("trace" if is_trace else "instance"),
+            "requests": len(steps.tokens),
+            "capacity_unit": capacity_unit,
+            "unit": kind,
+            "page_size": self.page_size,
+            "partial": self.partial,
+            "batch": self.batch,
+            "overflow": self.overflow,
+            "window": self.window,
+            "bypass": self.bypass,
+            "match": self.match,
+            "seed": self.seed,
+            "denominator": denominator,
+            "optimum": f"fewest misses, one per {per}, over the whole run, "
+            f"{'with' if self.bypass else 'without'} bypass",
+            "ratio_of": f"misses over the optimum's, one per {per}, over the whole run",
+        }
+
     def _fit(self, capacity: int) -> _Fitted:
         if capacity not in self._fitted:
             units = whole_pages(capacity, self.page_size)

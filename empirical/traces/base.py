@@ -168,6 +168,12 @@ class Trace:
         return fill
 
     @cached_property
+    def new_blocks(self) -> Integers:
+        """The blocks of each prompt that no earlier prompt has; int64[rows]."""
+        seen = np.maximum.accumulate(self.last) + 1  # the last block has the largest number
+        return np.diff(seen, prepend=0)
+
+    @cached_property
     def trie(self) -> TokenTrie:
         """The trie of blocks, one node a block."""
         return TokenTrie.from_parents(self.parent.tolist())
@@ -236,6 +242,7 @@ class Trace:
             units,
             self.input_length,
             unit_tokens=page_size * (self.block_size if in_blocks else 1),
+            unit_name=f"{unit}s" if page_size == 1 else "pages",
             batch=batch,
             line=self.line,
             name=self.name,

@@ -182,8 +182,8 @@ class TraceSteps:
         tokens, because a batch is counted as one footprint.
     line : int64[rows]
         Where each row stood in its file, for messages.
-    line_name : str
-        What `line` counts.
+    line_name, unit_name : str
+        What `line` counts, and what a unit is called; for messages.
     """
 
     name: str
@@ -194,6 +194,7 @@ class TraceSteps:
     batched: bool
     line: Integers
     line_name: str = "line"
+    unit_name: str = "units"
 
     @classmethod
     def cut(
@@ -202,6 +203,7 @@ class TraceSteps:
         tokens: Integers,
         *,
         unit_tokens: int = 1,
+        unit_name: str = "units",
         batch: int = 1,
         line: Integers | None = None,
         name: str = "",
@@ -217,6 +219,7 @@ class TraceSteps:
             unit_tokens=unit_tokens,
             row_start=np.append(np.arange(0, rows, batch), rows).astype(np.int64),
             batched=batch > 1,
+            unit_name=unit_name,
             line=np.arange(1, rows + 1) if line is None else line,
         )
 
@@ -241,6 +244,7 @@ class TraceSteps:
             batched=bool((sizes > 1).any()),
             line=np.repeat(np.arange(len(sizes)), sizes),
             line_name="step",
+            unit_name="tokens" if page_size == 1 else "pages",
         )
 
     def __len__(self) -> int:
@@ -302,8 +306,8 @@ class TraceSteps:
         if overflow not in ("error", "split"):
             raise InputError(f"overflow can be 'error' or 'split', not {overflow!r}")
         if (self.units.depth > capacity).any():
-            row = int(np.argmax(self.units.depth > capacity))
-            raise self._too_large(row, int(self.units.depth.max()), capacity, queries=1)
+            row = int(np.argmax(self.units.depth))
+            raise self._too_large(row, int(self.units.depth[row]), capacity, queries=1)
         if not self.batched:
             return self
         starts: list[int] = []
@@ -333,7 +337,7 @@ class TraceSteps:
             capacity=capacity,
             queries=queries,
             where=f"{self.name or 'sequence'}, {self.line_name} {self.line[row]}",
-            unit="units",
+            unit=self.unit_name,
         )
 
     @cached_property

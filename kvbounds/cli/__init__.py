@@ -15,7 +15,10 @@ from theory.errors import KvboundsError
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "ratio": ("kvbounds.cli.ratio", "Measure policies against the offline optimum."),
+    "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
+}
 """Command -> (module with a function ``register(app)``, one line of help)."""
 
 
