@@ -1,6 +1,7 @@
 """Leaf-LRU at one capacity and at all of them, against the executable cache."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from tests.engine.instances import agrees, instances
@@ -16,18 +17,21 @@ def test_equals_the_specification_at_every_step(instance: Instance) -> None:
     assert agrees(simulate(flat, "leaf-lru", instance.capacity), instance, "leaf-lru")
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@pytest.mark.parametrize("policy", ["leaf-lru", "vllm-lru"])
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(instances())
-def test_one_pass_equals_the_specification_at_every_capacity(instance: Instance) -> None:
+def test_one_pass_equals_the_specification_at_every_capacity(
+    policy: str, instance: Instance
+) -> None:
     flat = Flat.from_instance(instance)
-    distances = StackDistances(flat)
+    distances = StackDistances(flat, by_query=policy == "vllm-lru")
     curve = distances.misses()
     late = distances.misses(first_step=flat.steps // 2)
     for capacity in range(int(flat.footprint.max()), flat.units + 2):
         at = instance.with_capacity(capacity)
-        assert agrees(distances.counts(capacity), at, "leaf-lru")
+        assert agrees(distances.counts(capacity), at, policy)
         if capacity <= flat.units:
-            steps = run(at).steps
+            steps = run(at, policy).steps
             assert curve[capacity - 1] == sum(len(step.misses) for step in steps)
             assert late[capacity - 1] == sum(len(s.misses) for s in steps[flat.steps // 2 :])
 

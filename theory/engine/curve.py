@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from theory.engine.flat import Array, Flat, StepCounts, check_admissible
+from theory.engine.flat import Array, Flat, Runs, StepCounts, check_admissible
 
 __all__ = ["StackDistances"]
 
@@ -19,6 +19,9 @@ class StackDistances:
     flat : Flat
         The sequence. O(n log n) time and O(n) memory for n uses of runs, once; after that each
         capacity takes one vectorised pass.
+    by_query : bool
+        Order the tokens of a batch as vLLM does (policy `vllm-lru`). The proof of Lemma 2 holds
+        for every order within a step that does not depend on the capacity.
 
     Examples
     --------
@@ -30,16 +33,28 @@ class StackDistances:
     [4, 4, 3]
     """
 
-    def __init__(self, flat: Flat) -> None:
+    def __init__(self, flat: Flat, *, by_query: bool = False) -> None:
         self.flat = flat
+        self.runs: Runs = flat.by_query if by_query else flat.runs
 
     @cached_property
     def position(self) -> Array:
         """The number of units before each used run in the list, before its step."""
         from theory.engine.stack import stack_positions
 
-        runs = self.flat.runs
-        return stack_positions(runs.weight, runs.start, runs.use)
+        return stack_positions(self.runs.weight, self.runs.start, self.runs.use)
+
+    @cached_property
+    def _end(self) -> Array:
+        """The place in ``runs.use`` of the last run of each query."""
+        start, use = self.runs.start, self.runs.use
+        if len(self.flat.query) == self.flat.steps:
+            return start[1:] - 1
+        steps = np.arange(self.flat.steps)
+        wanted = np.repeat(steps, np.diff(self.flat.step_start)) * len(use) + self.runs.last
+        given = np.repeat(steps, np.diff(start)) * len(use) + use
+        order = np.argsort(given)
+        return order[np.searchsorted(given, wanted, sorter=order)]
 
     def counts(self, capacity: int) -> StepCounts:
         """Hits, misses and evictions of every step at one capacity.
@@ -49,15 +64,16 @@ class StackDistances:
         InadmissibleStepError
             If the footprint of a step exceeds the capacity.
         """
-        flat, runs = self.flat, self.flat.runs
+        flat = self.flat
         check_admissible(flat, capacity)
         # The first units of a run lie first: those before place `capacity` hit.
-        hit = np.clip(capacity - self.position, 0, runs.weight[runs.use])
-        hits = np.add.reduceat(hit, runs.start[:-1])
+        weight = self.runs.weight[self.runs.use]
+        hit = np.clip(capacity - self.position, 0, weight)
+        hits = np.add.reduceat(hit, self.runs.start[:-1])
         misses = flat.footprint - hits
         size = np.minimum(flat.distinct, capacity)
         evicted = misses - np.diff(size, prepend=0)
-        return StepCounts(hits, misses, evicted)
+        return StepCounts(hits, misses, evicted, (hit == weight)[self._end])
 
     def misses(self, first_step: int = 0) -> Array:
         """The misses from `first_step` on at every capacity 1 .. flat.units.
@@ -67,11 +83,10 @@ class StackDistances:
         int64 array of shape (units,)
             Entry b - 1 is for capacity b; it means something where every footprint fits.
         """
-        flat, runs = self.flat, self.flat.runs
-        begin = runs.start[first_step]
+        flat, begin = self.flat, self.runs.start[first_step]
         position = self.position[begin:]
         known = position < flat.units
-        weight = runs.weight[runs.use[begin:]][known]
+        weight = self.runs.weight[self.runs.use[begin:]][known]
         position = position[known]
         # A run at position p with weight w hits min(w, b - p) units for b > p: slope 1 from p to
         # p + w, summed twice.

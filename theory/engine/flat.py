@@ -19,10 +19,11 @@ import numpy.typing as npt
 from theory.errors import InadmissibleStepError, InputError
 from theory.model import Instance, check_capacity
 
-__all__ = ["Array", "Flat", "Runs", "StepCounts", "check_admissible"]
+__all__ = ["Array", "Flags", "Flat", "Indices", "Runs", "StepCounts", "check_admissible"]
 
 Array = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 
 _MOST_USES = 2**31 - 1
 """The kernels number the uses of runs with 32 bits."""
@@ -35,11 +36,20 @@ class StepCounts(NamedTuple):
     ----------
     hits, misses, evicted : int64 array of shape (steps,)
         As in `theory.cache.StepResult`, counted.
+    end_hit : bool array of shape (queries,)
+        Whether the last unit of each query was cached before its step (so all of it was).
     """
 
     hits: Array
     misses: Array
     evicted: Array
+    end_hit: Flags
+
+    @classmethod
+    def empty(cls, flat: Flat) -> StepCounts:
+        """Room for what a kernel counts."""
+        hits, misses, evicted = (np.empty(flat.steps, np.int64) for _ in range(3))
+        return cls(hits, misses, evicted, np.empty(len(flat.query), np.bool_))
 
 
 class Runs(NamedTuple):
@@ -55,6 +65,8 @@ class Runs(NamedTuple):
         Where each footprint begins in `use`.
     use : int32 array
         The runs of all footprints, step by step, ancestors first.
+    step_start : int64 array of shape (steps + 1,)
+        Where each step begins in `last`.
     last : int32 array of shape (queries,)
         The run in which each query ends.
     """
@@ -63,6 +75,7 @@ class Runs(NamedTuple):
     weight: Array
     start: Array
     use: Indices
+    step_start: Array
     last: Indices
 
 
@@ -77,7 +90,8 @@ class Flat:
     step_start : int64 array of shape (steps + 1,)
         Where each step begins in `query`; the last entry is the number of queries.
     query : int64 array
-        The last node of each query.
+        The last node of each query. A query that occurs twice in a step counts once: it keeps
+        its first place and the others go.
     length : int64 array of shape (nodes,), optional
         The number of units in each node, when a node is a chain of units that is used as a whole
         (e.g. a block of tokens, with capacities in tokens). One unit each by default.
@@ -123,6 +137,12 @@ class Flat:
         if len(query) and not (query.min() >= 0 and query.max() < len(parent)):
             place = int(((query < 0) | (query >= len(parent))).argmax())
             raise InputError(f"{query[place]} is not a node", where=f"/query/{place}")
+        if len(query) > self.steps:
+            key = np.repeat(np.arange(self.steps), np.diff(start)) * len(parent) + query
+            kept = np.sort(np.unique(key, return_index=True)[1])
+            if len(kept) < len(query):
+                object.__setattr__(self, "query", query[kept])
+                object.__setattr__(self, "step_start", np.searchsorted(kept, start))
         if self.length is not None:
             if len(self.length) != len(parent):
                 raise InputError("wants one length a node", where="/length")
@@ -171,20 +191,36 @@ class Flat:
     @cached_property
     def runs(self) -> Runs:
         """The contracted form: for policies that treat all units of a run alike."""
+        return self._runs(self._heads())
+
+    def _heads(self) -> Flags:
+        """Which nodes begin a run."""
         parent, query = self.parent, self.query
-        head = (parent != np.arange(-1, len(parent) - 1)) | (parent < 0)
+        head: Flags = (parent != np.arange(-1, len(parent) - 1)) | (parent < 0)
         # A chain is cut below a node with several children and where a query ends.
         branch = parent[head]
         below = np.concatenate([branch[branch >= 0], query]) + 1
         head[below[below < len(parent)]] = True
-        return self._runs(head)
+        return head
+
+    @cached_property
+    def by_query(self) -> Runs:
+        """The contracted form with each footprint in another order.
+
+        The runs of the last query come first, then those of the one before it that are left, and
+        so on; ancestors first within a query. From back to front that is the order in which vLLM
+        frees the blocks of a batch.
+        """
+        if self.steps == len(self.query):
+            return self.runs
+        return self._runs(self._heads(), by_query=True)
 
     @cached_property
     def next_use(self) -> Indices:
         """The step of the next use of every entry of ``runs.use``; `steps` where there is none."""
         from theory.engine.opt import next_uses
 
-        return next_uses(len(self.runs.weight), self.runs.start, self.runs.use)
+        return next_uses(self.runs)
 
     @cached_property
     def singles(self) -> Runs:
@@ -202,7 +238,7 @@ class Flat:
         parent[end - self.length] = np.where(self.parent < 0, -1, end[self.parent] - 1)
         return Flat(parent, self.step_start, end[self.query] - 1)
 
-    def _runs(self, head: npt.NDArray[np.bool_]) -> Runs:
+    def _runs(self, head: Flags, by_query: bool = False) -> Runs:
         from theory.engine.footprints import footprints
 
         first = np.flatnonzero(head)
@@ -214,10 +250,10 @@ class Flat:
         else:
             weight = np.add.reduceat(self.length, first)
         last = run_of[self.query]
-        start, use = footprints(parent, self.step_start, last)
+        start, use = footprints(parent, self.step_start, last, by_query)
         if len(use) > _MOST_USES:
             raise InputError(f"{len(use)} uses of nodes are more than the engine can number")
-        return Runs(parent, weight, start, use, last)
+        return Runs(parent, weight, start, use, self.step_start, last)
 
 
 def check_admissible(flat: Flat, capacity: int) -> int:
@@ -245,4 +281,4 @@ def _integers(value: npt.ArrayLike, name: str) -> Array:
     array = np.asarray(value)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise InputError("is not a one-dimensional array of integers", where=f"/{name}")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return np.require(array, np.int64, ["C", "A", "W"])

@@ -1,4 +1,4 @@
-"""The decorator of the compiled kernels."""
+"""The decorators of the compiled kernels, and the types of their arguments."""
 
 from __future__ import annotations
 
@@ -6,19 +6,43 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numba.types
 
-__all__ = ["inlined", "kernel"]
+from theory.engine.flat import Runs, StepCounts
+
+__all__ = [
+    "BOOL",
+    "COUNTS",
+    "INDICES",
+    "INT",
+    "INTS",
+    "NOTHING",
+    "PAIR",
+    "RUNS",
+    "WORDS",
+    "inlined",
+    "kernel",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+types: Any = numba.types
+BOOL, INT, NOTHING = types.boolean, types.int64, types.void
+FLAGS, INDICES, INTS = types.boolean[::1], types.int32[::1], types.int64[::1]
+WORDS = types.uint32[::1]
+RUNS = types.NamedTuple((INDICES, INTS, INTS, INDICES, INTS, INDICES), Runs)
+COUNTS = types.NamedTuple((INTS, INTS, INTS, FLAGS), StepCounts)
+PAIR = types.Tuple((INTS, INDICES))
 
-def kernel(signature: str) -> Callable[[Function], Function]:
+
+def kernel(returns: Any, *arguments: Any) -> Callable[[Function], Function]:
     """Compile a function for exactly one signature and keep the machine code on disk.
 
     The code is kept beside the source, or in the user's cache folder where the package is installed
     read-only. Where neither can be written the function is compiled in every process: slower, but
     nothing else changes. Kernels release the interpreter lock, so threads run them in parallel.
     """
+    signature = returns(*arguments)
 
     def compiled(function: Function) -> Function:
         try:

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.engine.kernel import kernel
+from theory.engine.flat import Runs, StepCounts
+from theory.engine.kernel import COUNTS, INT, NOTHING, RUNS, kernel
 
 __all__ = ["leaf_lru"]
 
 
-@kernel("void(i8[::1], i8[::1], i4[::1], i8, i8[::1], i8[::1])")
-def leaf_lru(
-    weight: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
-    use: npt.NDArray[np.int32],
-    capacity: int,
-    hits: npt.NDArray[np.int64],
-    evicted: npt.NDArray[np.int64],
-) -> None:
-    """Fill `hits` and `evicted`.
+@kernel(NOTHING, RUNS, INT, COUNTS)
+def leaf_lru(runs: Runs, capacity: int, counts: StepCounts) -> None:
+    """Fill `counts`.
 
     The cache is the top of the list of Lemma 2, so its last run is the victim: a doubly linked
     list, and every use and every eviction takes constant time.
     """
+    weight, last, step_start = runs.weight, runs.last, runs.step_start
     end = len(weight)  # the list is circular; this entry stands before its first and after its last
     before = np.full(end + 1, -1, np.int32)
     after = np.full(end + 1, -1, np.int32)
     before[end] = after[end] = end
     cached = np.zeros(end, np.int64)
     size = 0
-    for step in range(len(start) - 1):
+    for step in range(len(runs.start) - 1):
+        for query in range(step_start[step], step_start[step + 1]):
+            counts.end_hit[query] = cached[last[query]] == weight[last[query]]
         hit = 0
         total = 0
-        for place in range(start[step + 1] - 1, start[step] - 1, -1):
-            run = use[place]
+        for place in range(runs.start[step + 1] - 1, runs.start[step] - 1, -1):
+            run = runs.use[place]
             hit += cached[run]
             total += weight[run]
             cached[run] = weight[run]
@@ -46,10 +42,11 @@ def leaf_lru(
             before[after[end]] = run
             after[end] = run
         size += total - hit
-        hits[step] = hit
         excess = max(size - capacity, 0)
-        evicted[step] = excess
         size -= excess
+        counts.hits[step] = hit
+        counts.misses[step] = total - hit
+        counts.evicted[step] = excess
         while excess > 0:
             run = before[end]
             gone = min(excess, cached[run])

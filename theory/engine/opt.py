@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from theory.engine.bits import add, empty, largest, remove
-from theory.engine.kernel import kernel
+from theory.engine.flat import Indices, Runs, StepCounts
+from theory.engine.kernel import BOOL, COUNTS, INDICES, INT, NOTHING, RUNS, kernel
 
 __all__ = ["farthest_next_use", "next_uses"]
 
 
-@kernel("i4[::1](i8, i8[::1], i4[::1])")
-def next_uses(
-    runs: int, start: npt.NDArray[np.int64], use: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int32]:
+@kernel(INDICES, RUNS)
+def next_uses(runs: Runs) -> Indices:
     """The step of the next use of each used run; the number of steps stands for never."""
-    steps = len(start) - 1
-    following = np.full(runs, steps, np.int32)
-    result = np.empty(len(use), np.int32)
+    steps = len(runs.start) - 1
+    following = np.full(len(runs.weight), steps, np.int32)
+    result = np.empty(len(runs.use), np.int32)
     for step in range(steps - 1, -1, -1):
-        for place in range(start[step], start[step + 1]):
-            result[place] = following[use[place]]
-            following[use[place]] = step
+        for place in range(runs.start[step], runs.start[step + 1]):
+            result[place] = following[runs.use[place]]
+            following[runs.use[place]] = step
     return result
 
 
-@kernel("void(i8[::1], i8[::1], i4[::1], i4[::1], i8, b1, i8[::1], i8[::1])")
+@kernel(NOTHING, RUNS, INDICES, INT, BOOL, COUNTS)
 def farthest_next_use(
-    weight: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
-    use: npt.NDArray[np.int32],
-    next_use: npt.NDArray[np.int32],
-    capacity: int,
-    bypass: bool,
-    hits: npt.NDArray[np.int64],
-    evicted: npt.NDArray[np.int64],
+    runs: Runs, next_use: Indices, capacity: int, bypass: bool, counts: StepCounts
 ) -> None:
-    """Fill `hits` and `evicted` of the greedy rule of Lemma 1.
+    """Fill `counts` by the greedy rule of Lemma 1.
 
     Cached runs wait in one queue for each step of next use, first in, first out, descendants
     before ancestors. A use of a descendant is a use of its ancestors, so of two runs with the same
     next use the descendant entered no later: the front of the last queue is always a leaf.
     """
+    weight, use, start = runs.weight, runs.use, runs.start
+    last, step_start = runs.last, runs.step_start
     steps = len(start) - 1
     cached = np.zeros(len(weight), np.int64)
     front = np.full(steps + 1, -1, np.int32)
@@ -55,12 +48,15 @@ def farthest_next_use(
         if front[step] >= 0:
             front[step] = -1
             remove(bits, begin, step)
+        for query in range(step_start[step], step_start[step + 1]):
+            counts.end_hit[query] = cached[last[query]] == weight[last[query]]
         hit = 0
         total = 0
         for place in range(start[step], start[step + 1]):
             hit += cached[use[place]]
             total += weight[use[place]]
-        hits[step] = hit
+        counts.hits[step] = hit
+        counts.misses[step] = total - hit
         before = size + total - hit
         size = before
         # With bypass nothing is locked: the footprint takes part in the choice, and what is not
@@ -93,4 +89,4 @@ def farthest_next_use(
                         front[queue] = behind[run]
                         if front[queue] < 0:
                             remove(bits, begin, queue)
-        evicted[step] = before - size
+        counts.evicted[step] = before - size

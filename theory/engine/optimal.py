@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from theory.engine.flat import Flat, StepCounts, check_admissible
 from theory.model import check_capacity
 
@@ -36,6 +34,7 @@ def optimum(flat: Flat, capacity: int, bypass: bool = False) -> StepCounts:
 
     Examples
     --------
+    >>> import numpy as np
     >>> flat = Flat(np.array([-1, -1, -1]), np.arange(7), np.array([0, 1, 2, 0, 1, 2]))
     >>> int(optimum(flat, 2).misses.sum()), int(optimum(flat, 2, bypass=True).misses.sum())
     (4, 4)
@@ -46,9 +45,6 @@ def optimum(flat: Flat, capacity: int, bypass: bool = False) -> StepCounts:
         check_capacity(capacity)
     else:
         check_admissible(flat, capacity)
-    runs = flat.runs
-    hits, evicted = np.empty(flat.steps, np.int64), np.empty(flat.steps, np.int64)
-    farthest_next_use(
-        runs.weight, runs.start, runs.use, flat.next_use, capacity, bypass, hits, evicted
-    )
-    return StepCounts(hits, flat.footprint - hits, evicted)
+    counts = StepCounts.empty(flat)
+    farthest_next_use(flat.runs, flat.next_use, capacity, bypass, counts)
+    return counts

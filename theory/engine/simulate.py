@@ -2,24 +2,106 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
 from theory.engine.flat import Flat, StepCounts, check_admissible
 from theory.errors import PolicyError
+from theory.eviction import EvictionPolicy, make_policy
 
 __all__ = ["simulate", "supports"]
 
+Compiled = Callable[[Flat, EvictionPolicy, int, int, StepCounts], None]
+"""Fill the counts of a sequence: the policy with its parameters, the capacity, the seed."""
+
+
+def _lru(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.lru import leaf_lru
+
+    leaf_lru(flat.runs, capacity, to)
+
+
+def _vllm(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.lru import leaf_lru
+
+    leaf_lru(flat.by_query, capacity, to)
+
+
+def _rlt(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.rlt import randomised_leaf_token
+    from theory.engine.twister import seeded
+
+    old_first = type(policy).__name__ == "RLT"
+    randomised_leaf_token(flat.runs, capacity, old_first, seeded(seed), to)
+
+
+def _rlt_node(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.rlt_node import randomised_leaf_node
+    from theory.engine.twister import seeded
+
+    randomised_leaf_node(flat.runs, capacity, seeded(seed), to)
+
+
+def _ranked(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.ranked import RULES, smallest_key
+
+    name = type(policy).__name__
+    whole_nodes = policy.granularity == "node"
+    threshold = getattr(policy, "threshold", 0)  # of SLRU
+    refresh_rest = name not in ("NodeLRU", "HitsPerToken")
+    runs = flat.runs if whole_nodes else flat.singles
+    smallest_key(runs, capacity, RULES[name], threshold, whole_nodes, refresh_rest, to)
+
+
+def _clock(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.clock import second_chance
+
+    second_chance(flat.singles, capacity, type(policy).__name__ == "Clock", to)
+
+
+COMPILED: dict[str, Compiled] = {
+    "theory.eviction.leaf_lru.LeafLRU": _lru,
+    "theory.eviction.vllm_lru.VllmLRU": _vllm,
+    "theory.eviction.rlt.RLT": _rlt,
+    "theory.eviction.rlt_step.StepRLT": _rlt,
+    "theory.eviction.rlt_node.NodeRLT": _rlt_node,
+    "theory.eviction.node_lru.NodeLRU": _ranked,
+    "theory.eviction.sglang_lru.SGLangLRU": _ranked,
+    "theory.eviction.fifo.FIFO": _ranked,
+    "theory.eviction.filo.FILO": _ranked,
+    "theory.eviction.lfu.LFU": _ranked,
+    "theory.eviction.mru.MRU": _ranked,
+    "theory.eviction.slru.SLRU": _ranked,
+    "theory.eviction.hits_per_token.HitsPerToken": _ranked,
+    "theory.eviction.clock.Clock": _clock,
+    "theory.eviction.clock_clear.ClearClock": _clock,
+}
+"""The policies with a compiled form, by class; the class itself, no subclass."""
+
+
+def _compiled(policy: EvictionPolicy) -> Compiled | None:
+    kind = type(policy)
+    return COMPILED.get(f"{kind.__module__}.{kind.__qualname__}")
+
 
 def supports(policy: str) -> bool:
-    """Whether `simulate` knows the policy (given as ``name[:parameter=value...]``)."""
-    return policy == "leaf-lru"
+    """Whether `simulate` knows the policy, given as ``name[:parameter=value...]``.
+
+    Examples
+    --------
+    >>> supports("slru:threshold=3"), supports("rlt-token")
+    (True, False)
+    """
+    try:
+        return _compiled(make_policy(policy)) is not None
+    except PolicyError:
+        return False
 
 
 def simulate(flat: Flat, policy: str, capacity: int, seed: int = 0) -> StepCounts:
     """Serve a sequence from an empty cache with a compiled policy.
 
-    The result equals that of `theory.cache.run` step by step, for randomised policies with the
-    same seed too.
+    The result equals that of `theory.cache.run` step by step: compiled policies break ties in the
+    same order, and randomised ones consume the same draws of the same seed.
 
     Parameters
     ----------
@@ -35,24 +117,24 @@ def simulate(flat: Flat, policy: str, capacity: int, seed: int = 0) -> StepCount
     Raises
     ------
     PolicyError
-        If there is no compiled form of the policy.
+        If there is no such policy, or no compiled form of it.
     InadmissibleStepError
         If the footprint of a step exceeds the capacity.
 
     Examples
     --------
+    >>> import numpy as np
     >>> flat = Flat(np.array([-1, -1, -1]), np.arange(5), np.array([0, 1, 2, 0]))
     >>> simulate(flat, "leaf-lru", 2).misses.tolist()
     [1, 1, 1, 1]
     """
-    if not supports(policy):
+    made = make_policy(policy)
+    compiled = _compiled(made)
+    if compiled is None:
         raise PolicyError(
             "has no compiled form", where=f"policy {policy}", fix="use theory.cache.run"
         )
-    from theory.engine.lru import leaf_lru
-
     check_admissible(flat, capacity)
-    runs = flat.runs
-    hits, evicted = np.empty(flat.steps, np.int64), np.empty(flat.steps, np.int64)
-    leaf_lru(runs.weight, runs.start, runs.use, capacity, hits, evicted)
-    return StepCounts(hits, flat.footprint - hits, evicted)
+    counts = StepCounts.empty(flat)
+    compiled(flat, made, capacity, seed, counts)
+    return counts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.engine.kernel import kernel
+from theory.engine.flat import Array, Indices
+from theory.engine.kernel import INDICES, INTS, kernel
 
 __all__ = ["NEVER", "stack_positions"]
 
@@ -13,12 +13,8 @@ NEVER = np.int64(2**62)
 """The position of a run that was not used before."""
 
 
-@kernel("i8[::1](i8[::1], i8[::1], i4[::1])")
-def stack_positions(
-    weight: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
-    use: npt.NDArray[np.int32],
-) -> npt.NDArray[np.int64]:
+@kernel(INTS, INTS, INTS, INDICES)
+def stack_positions(weight: Array, start: Array, use: Indices) -> Array:
     """The units before each used run in the list of Lemma 2, as it was before the step.
 
     A Fenwick tree holds the weight of every run at the place of its last use; a use later in time

@@ -1,0 +1,39 @@
+"""Every compiled policy against the executable cache, at every step."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.instances import agrees, instances
+from theory.engine import Flat, simulate, supports
+from theory.errors import PolicyError
+from theory.eviction import POLICIES
+from theory.model import Instance
+
+WITHOUT_KERNEL = {"rlt-token"}
+"""Of theoretical interest only; `theory.cache.run` serves it."""
+
+SPECS = sorted(set(POLICIES) - WITHOUT_KERNEL) + [
+    f"{name}:granularity=node" for name in ("fifo", "filo", "lfu", "mru", "slru")
+]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(instances(), st.integers(0, 5))
+def test_equals_the_specification_at_every_step(spec: str, instance: Instance, seed: int) -> None:
+    counts = simulate(Flat.from_instance(instance), spec, instance.capacity, seed)
+    assert agrees(counts, instance, spec, seed)
+
+
+def test_every_built_in_policy_is_compiled_or_listed_here() -> None:
+    assert {name for name in POLICIES if not supports(name)} == WITHOUT_KERNEL
+
+
+def test_what_has_no_compiled_form_is_told() -> None:
+    flat = Flat.from_instance(Instance.from_json({"parents": [-1], "capacity": 1, "steps": [[0]]}))
+    assert not supports("no-such-policy")
+    with pytest.raises(PolicyError, match="no compiled form"):
+        simulate(flat, "rlt-token", 1)
+    with pytest.raises(PolicyError, match="unknown eviction policy"):
+        simulate(flat, "no-such-policy", 1)
