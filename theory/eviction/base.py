@@ -18,11 +18,21 @@ from typing import Literal, NamedTuple, Protocol, Self
 from theory.errors import PolicyError
 from theory.trie import TokenTrie
 
-__all__ = ["CacheView", "EvictionPolicy", "Granularity", "RandomisedPolicy", "Step", "uniform"]
+__all__ = [
+    "CacheView",
+    "EvictionPolicy",
+    "Granularity",
+    "RandomisedPolicy",
+    "Sees",
+    "Step",
+    "uniform",
+]
 
 Granularity = Literal["token", "node"]
-Sees = Literal["footprint", "queries", "order"]
 """What an eviction frees: one token, or a whole radix node."""
+
+Sees = Literal["footprint", "queries", "order"]
+"""What of a batch can change a policy's decisions."""
 
 
 class Step(NamedTuple):

@@ -12,7 +12,7 @@ __all__ = ["ClearClock"]
 class ClearClock(Clock):
     """`Clock` with the reference bit clear at insertion.
 
-    Its ratio is 2B on stars with B = 2, 3, 4, above B - u + 1 (rlt-notes, section 4).
+    Its ratio is 2B on stars with B = 2, 3, 4, above B - u + 1 (adversary family ``clock-star``).
     """
 
     bit_at_insertion: ClassVar[bool] = False

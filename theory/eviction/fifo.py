@@ -13,7 +13,7 @@ __all__ = ["FIFO"]
 class FIFO(EvictionPolicy):
     """Evict the leaf with the oldest insertion; ties go to the later token.
 
-    Ratio at most B (rlt-notes, section 4); with batches it can exceed B - u + 1.
+    Ratio at most B; with batches it can exceed B - u + 1 (adversary family ``fifo-batch``).
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ class FILO(FIFO):
 
     Notes
     -----
-    Not competitive: cost 1 per request on ``a b (c b)^inf`` with B = 2 (rlt-notes, section 4).
+    Not competitive: on ``a b (c b)^inf`` with B = 2 every step misses, and the optimum stops
+    missing (adversary family ``newest-first``).
     """
 
     def _key(self, token: int) -> tuple[int, int]:

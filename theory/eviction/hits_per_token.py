@@ -19,7 +19,8 @@ class HitsPerToken(LFU):
 
     Notes
     -----
-    Not competitive: cost 1 per request on ``a a (b c)^inf`` with B = 2 (rlt-notes, section 4).
+    Not competitive: on ``a a (b c)^inf`` with B = 2 every step misses, and the optimum stops
+    missing (adversary family ``frequency``).
     """
 
     def __init__(self) -> None:

@@ -25,7 +25,8 @@ class LFU(EvictionPolicy):
 
     Notes
     -----
-    Not competitive: cost 1 per request on ``a a (b c)^inf`` with B = 2 (rlt-notes, section 4).
+    Not competitive: on ``a a (b c)^inf`` with B = 2 every step misses, and the optimum stops
+    missing (adversary family ``frequency``).
 
     Counts are unbounded and a new token starts at 1, so no shift of them leaves all decisions
     unchanged: `state` gives them as they are, and the set of states is infinite. An exact ratio

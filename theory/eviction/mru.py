@@ -21,7 +21,8 @@ class MRU(EvictionPolicy):
 
     Notes
     -----
-    Not competitive: cost 1 per request on ``a b (c b)^inf`` with B = 2 (rlt-notes, section 4).
+    Not competitive: on ``a b (c b)^inf`` with B = 2 every step misses, and the optimum stops
+    missing (adversary family ``newest-first``).
     """
 
     sees: Sees = "footprint"

@@ -12,7 +12,7 @@ class NodeRLT(StepRLT):
     """Evict a uniformly random unmarked leaf *node*; marks as in `rlt-step`.
 
     Nodes are split where a match ends, so a node is marked as a whole or not at all. The
-    logarithm is lost: ratio at least (k + 1)/2 (rlt-notes, variant b).
+    logarithm is lost: ratio at least (k + 1)/2 (adversary family ``rlt-node``).
     """
 
     granularity: Granularity = "node"

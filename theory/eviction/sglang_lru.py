@@ -14,7 +14,7 @@ class SGLangLRU(LeafLRU):
 
     A match that ends inside a node stamps the whole node before splitting it, so the unmatched
     rest becomes young although nobody asked for it (`touch`). Not marking: ratio 6 at B = 5,
-    u = 1, above B - u + 1 (rlt-notes, headline 5). Source: SGLang 0.5.23, ``RadixCache``.
+    u = 1, above B - u + 1 (adversary family ``sglang``). Source: SGLang 0.5.23, ``RadixCache``.
     """
 
     granularity: Granularity = "node"

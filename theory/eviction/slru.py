@@ -25,7 +25,8 @@ class SLRU(LFU):
 
     Notes
     -----
-    Not competitive: cost 1 per request on ``a a (b c)^inf`` with B = 2 (rlt-notes, section 4).
+    Not competitive: on ``a a (b c)^inf`` with B = 2 every step misses, and the optimum stops
+    missing (adversary family ``frequency``).
     """
 
     def __init__(self, granularity: str = "token", threshold: int = 2) -> None:
