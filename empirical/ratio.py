@@ -25,7 +25,7 @@ from theory.errors import InputError, OptimumError
 from theory.eviction import RandomisedPolicy, make_policy
 from theory.model import Instance, Overflow
 
-__all__ = ["CycleRatio", "RatioRow", "RatioStudy"]
+__all__ = ["Growth", "RatioRow", "RatioStudy", "ratio_fields"]
 
 MAX_OPERATIONS = 2_000_000_000
 """The most work that the executable cache is given; a few minutes."""
@@ -37,27 +37,30 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class CycleRatio:
-    """The ratio in the long run, when the cycle of an instance is repeated.
+class Growth:
+    """What the later part of a run costs, free of what an empty cache costs at its beginning.
 
     Attributes
     ----------
-    cycles : int
-        The number of cycles that are counted, after as many that are not.
-    misses : float
-        The policy's mean misses in them.
+    misses : int or float
+        The policy's misses in the later part, one per unit (the mean over seeds).
     opt_misses : int
-        By how much they raise the optimum.
+        By how much the later part raises the optimum.
+    ratio : Fraction or Interval or None
+        ``misses / opt_misses``; None if the optimum does not grow: the ratio is unbounded, or 0/0.
     """
 
-    cycles: int
     misses: float
     opt_misses: int
+    ratio: Fraction | Interval | None
 
-    @property
-    def ratio(self) -> float | None:
-        """None if the optimum has no miss in them: the ratio is unbounded, or 0/0."""
-        return self.misses / self.opt_misses if self.opt_misses else None
+    def to_json(self) -> dict[str, Any]:
+        """The fields of a result file."""
+        if self.ratio is None:
+            told: dict[str, Any] = {"ratio": "unbounded" if self.misses else None}
+        else:
+            told = ratio_fields(self.ratio)
+        return {"misses": self.misses, "opt_misses": self.opt_misses, **told}
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,10 @@ class RatioRow:
         The fewest possible.
     ratio : Fraction or Interval
         ``run_misses / run_opt_misses``; over seeds for a randomised policy.
-    cycle : CycleRatio, optional
-        For an instance with a cycle.
+    cycle : Growth, optional
+        For an instance with a cycle: `cycles` of them, after as many that are not counted.
+    cycles : int
+        See `cycle`.
     """
 
     policy: str
@@ -96,7 +101,8 @@ class RatioRow:
     run_misses: float
     run_opt_misses: int
     ratio: Fraction | Interval
-    cycle: CycleRatio | None = None
+    cycle: Growth | None = None
+    cycles: int = 0
 
     @property
     def hit_rate(self) -> float:
@@ -124,12 +130,7 @@ class RatioRow:
             "run_opt_misses": self.run_opt_misses,
         }
         if self.cycle is not None:
-            value["cycle"] = {
-                "cycles": self.cycle.cycles,
-                "misses": self.cycle.misses,
-                "opt_misses": self.cycle.opt_misses,
-                "ratio": "unbounded" if self.cycle.ratio is None else self.cycle.ratio,
-            }
+            value["cycle"] = {"cycles": self.cycles, **self.cycle.to_json()}
         return value
 
 
@@ -235,14 +236,10 @@ class RatioStudy:
         InputError
             If the policy has no compiled form and the trace is too large for the executable cache.
         """
-        randomised = isinstance(make_policy(policy), RandomisedPolicy)
-        if capacity is None:
-            if isinstance(self.source, Trace):
-                raise InputError("a trace has no capacity", where="capacity", fix="give one")
-            capacity = self.source.capacity
+        capacity = self._capacity(capacity)
+        seeds = self._seeds(policy)
         fitted = self._fit(capacity)
         steps = fitted.steps
-        seeds = range(self.seed, self.seed + self.seeds) if randomised else [self.seed]
         runs = [fitted.misses(policy, seed) for seed in seeds]
         best = int(fitted.optimum.sum())
         totals = [int(misses.sum()) for misses in runs]
@@ -265,11 +262,40 @@ class RatioStudy:
             opt_misses=tokens - best_hits,
             run_misses=_mean(totals),
             run_opt_misses=best,
-            ratio=student([total / best for total in totals])
-            if randomised
-            else Fraction(totals[0], best),
-            cycle=self._cycle(policy, capacity, seeds),
+            ratio=_ratio(totals, best),
+            cycle=self._cycle(policy, capacity),
+            cycles=self.cycles or LONG_RUN,
         )
+
+    def growth(self, policy: str, longer: RatioStudy, capacity: int | None = None) -> Growth:
+        """What `longer`, of whose sequence this one is the beginning, costs beyond this one.
+
+        Raises
+        ------
+        OptimumError
+            If the optimum of the longer sequence is less than that of its beginning.
+        """
+        capacity = self._capacity(capacity)
+        short, long = self._fit(capacity), longer._fit(capacity)
+        gained = [
+            int(long.misses(policy, seed).sum() - short.misses(policy, seed).sum())
+            for seed in self._seeds(policy)
+        ]
+        best = int(long.optimum.sum() - short.optimum.sum())
+        if best < 0:
+            raise OptimumError(f"the optimum falls by {-best} when the sequence goes on")
+        return Growth(_mean(gained), best, _ratio(gained, best) if best else None)
+
+    def _seeds(self, policy: str) -> range:
+        randomised = isinstance(make_policy(policy), RandomisedPolicy)
+        return range(self.seed, self.seed + (self.seeds if randomised else 1))
+
+    def _capacity(self, capacity: int | None) -> int:
+        if capacity is not None:
+            return capacity
+        if isinstance(self.source, Trace):
+            raise InputError("a trace has no capacity", where="capacity", fix="give one")
+        return self.source.capacity
 
     def describe(self) -> dict[str, Any]:
         """What the numbers mean: the head of a result file, JSON values only."""
@@ -279,8 +305,10 @@ class RatioStudy:
         what = "all" if self.window == "all" else "the last half"
         rows = "requests" if is_trace else "queries"
         denominator = f"prompt tokens of {what} of the {len(steps.tokens):,} {rows}"
-        if steps.batched and steps.unit_tokens > 1:
-            denominator += ", partial units counted as whole"
+        if steps.batched:
+            denominator += ", of which a batch computes each unit once"
+            if steps.unit_tokens > 1:
+                denominator += "; partial units counted as whole"
         capacity_unit = f"{kind}s"
         if isinstance(source, Trace) and kind == "block":
             capacity_unit += f" of {source.block_size} tokens"
@@ -315,21 +343,12 @@ class RatioStudy:
             )
         return self._fitted[capacity]
 
-    def _cycle(self, policy: str, capacity: int, seeds: Sequence[int]) -> CycleRatio | None:
+    def _cycle(self, policy: str, capacity: int) -> Growth | None:
         if isinstance(self.source, Trace) or self.source.cycle_start is None:
             return None
-        # Both start from what the same number of cycles has left behind.
         cycles = self.cycles or LONG_RUN
-        short, long = (replace(self, cycles=times * cycles)._fit(capacity) for times in (1, 2))
-        gained = sum(
-            int(long.misses(policy, seed).sum() - short.misses(policy, seed).sum())
-            for seed in seeds
-        )
-        return CycleRatio(
-            cycles,
-            gained / len(seeds),
-            int(long.optimum.sum() - short.optimum.sum()),
-        )
+        longer = replace(self, cycles=2 * cycles)
+        return replace(self, cycles=cycles).growth(policy, longer, capacity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,6 +385,13 @@ class _Fitted:
     @cached_property
     def _instance(self) -> Instance:
         return self.steps.instance(self.capacity)
+
+
+def _ratio(misses: Sequence[int], best: int) -> Fraction | Interval:
+    """Exact for one run, a mean with its interval for several."""
+    if len(misses) == 1:
+        return Fraction(misses[0], best)
+    return student([count / best for count in misses])
 
 
 def _mean(values: Sequence[int]) -> float:

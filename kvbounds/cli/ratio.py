@@ -24,6 +24,7 @@ from theory.errors import InputError
 from theory.jsonfile import write_json
 
 if TYPE_CHECKING:
+    from empirical.intervals import Interval
     from empirical.ratio import RatioRow, RatioStudy
 
 __all__ = ["register"]
@@ -146,7 +147,7 @@ def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
                 row.hit_rate,
                 row.opt_hit_rate,
                 row.opt_misses,
-                *_ratio_cells(row),
+                *_ratio_cells(row.ratio),
             ]
         )
     print_table(lines, header, title=facts["name"])
@@ -156,17 +157,26 @@ def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
     print(f"ratio:    {facts['ratio_of']}")
     for row in rows:
         if row.cycle is not None:
-            found = row.cycle
-            each = "unbounded" if found.ratio is None else cell(found.ratio)
+            mean, interval, _ = _ratio_cells(row.cycle.ratio)
             print(
-                f"cycle:    {row.policy} at {row.capacity}: {found.misses:g} misses against "
-                f"{found.opt_misses} in {found.cycles} repeated cycles, ratio {each}"
+                f"cycle:    {row.policy} at {row.capacity}: {row.cycle.misses:g} misses against "
+                f"{row.cycle.opt_misses} in {row.cycles} repeated cycles, ratio "
+                f"{_long_run(row.cycle.misses, mean)}"
+                f"{'' if interval is None else f' ({interval})'}"
             )
 
 
-def _ratio_cells(row: RatioRow) -> list[Any]:
-    if isinstance(row.ratio, Fraction):
-        return [float(row.ratio), None, None]
-    low, high = row.ratio.low, row.ratio.high
-    interval = None if low is None or high is None else f"{low:.4f} to {high:.4f}"
-    return [row.ratio.mean, interval, row.ratio.runs]
+def _long_run(misses: float, ratio: float | None) -> str:
+    if ratio is None:
+        return "unbounded" if misses else "0/0"
+    return cell(ratio)
+
+
+def _ratio_cells(ratio: Fraction | Interval | None) -> tuple[float | None, str | None, int | None]:
+    """Its value, interval and seeds."""
+    if ratio is None:
+        return None, None, None
+    if isinstance(ratio, Fraction):
+        return float(ratio), None, None
+    known = ratio.low is not None and ratio.high is not None
+    return ratio.mean, f"{ratio.low:.4f} to {ratio.high:.4f}" if known else None, ratio.runs
