@@ -18,7 +18,6 @@ def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: Ste
     behind the hand after the step, the later one first.
     """
     parent, use, start = runs.parent, runs.use, runs.start
-    last, step_start = runs.last, runs.step_start
     after = np.full(len(parent), -1, np.int32)
     before = np.full(len(parent), -1, np.int32)
     hand = -1
@@ -29,8 +28,6 @@ def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: Ste
     size = 0
     for step in range(len(start) - 1):
         first, stop = start[step], start[step + 1]
-        for query in range(step_start[step], step_start[step + 1]):
-            counts.end_hit[query] = cached[last[query]]
         hit = 0
         for run in use[first:stop]:
             inside[run] = step

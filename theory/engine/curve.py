@@ -44,18 +44,6 @@ class StackDistances:
 
         return stack_positions(self.runs.weight, self.runs.start, self.runs.use)
 
-    @cached_property
-    def _end(self) -> Array:
-        """The place in ``runs.use`` of the last run of each query."""
-        start, use = self.runs.start, self.runs.use
-        if len(self.flat.query) == self.flat.steps:
-            return start[1:] - 1
-        steps = np.arange(self.flat.steps)
-        wanted = np.repeat(steps, np.diff(self.flat.step_start)) * len(use) + self.runs.last
-        given = np.repeat(steps, np.diff(start)) * len(use) + use
-        order = np.argsort(given)
-        return order[np.searchsorted(given, wanted, sorter=order)]
-
     def counts(self, capacity: int) -> StepCounts:
         """Hits, misses and evictions of every step at one capacity.
 
@@ -67,13 +55,12 @@ class StackDistances:
         flat = self.flat
         check_admissible(flat, capacity)
         # The first units of a run lie first: those before place `capacity` hit.
-        weight = self.runs.weight[self.runs.use]
-        hit = np.clip(capacity - self.position, 0, weight)
+        hit = np.clip(capacity - self.position, 0, self.runs.weight[self.runs.use])
         hits = np.add.reduceat(hit, self.runs.start[:-1])
         misses = flat.footprint - hits
         size = np.minimum(flat.distinct, capacity)
         evicted = misses - np.diff(size, prepend=0)
-        return StepCounts(hits, misses, evicted, (hit == weight)[self._end])
+        return StepCounts(hits, misses, evicted)
 
     def misses(self, first_step: int = 0) -> Array:
         """The misses from `first_step` on at every capacity 1 .. flat.units.

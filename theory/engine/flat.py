@@ -36,20 +36,16 @@ class StepCounts(NamedTuple):
     ----------
     hits, misses, evicted : int64 array of shape (steps,)
         As in `theory.cache.StepResult`, counted.
-    end_hit : bool array of shape (queries,)
-        Whether the last unit of each query was cached before its step (so all of it was).
     """
 
     hits: Array
     misses: Array
     evicted: Array
-    end_hit: Flags
 
     @classmethod
     def empty(cls, flat: Flat) -> StepCounts:
         """Room for what a kernel counts."""
-        hits, misses, evicted = (np.empty(flat.steps, np.int64) for _ in range(3))
-        return cls(hits, misses, evicted, np.empty(len(flat.query), np.bool_))
+        return cls(*(np.empty(flat.steps, np.int64) for _ in range(3)))
 
 
 class Runs(NamedTuple):

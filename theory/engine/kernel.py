@@ -28,10 +28,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 types: Any = numba.types
 BOOL, INT, NOTHING = types.boolean, types.int64, types.void
-FLAGS, INDICES, INTS = types.boolean[::1], types.int32[::1], types.int64[::1]
-WORDS = types.uint32[::1]
+INDICES, INTS, WORDS = types.int32[::1], types.int64[::1], types.uint32[::1]
 RUNS = types.NamedTuple((INDICES, INTS, INTS, INDICES, INTS, INDICES), Runs)
-COUNTS = types.NamedTuple((INTS, INTS, INTS, FLAGS), StepCounts)
+COUNTS = types.NamedTuple((INTS, INTS, INTS), StepCounts)
 PAIR = types.Tuple((INTS, INDICES))
 
 

@@ -17,7 +17,7 @@ def leaf_lru(runs: Runs, capacity: int, counts: StepCounts) -> None:
     The cache is the top of the list of Lemma 2, so its last run is the victim: a doubly linked
     list, and every use and every eviction takes constant time.
     """
-    weight, last, step_start = runs.weight, runs.last, runs.step_start
+    weight = runs.weight
     end = len(weight)  # the list is circular; this entry stands before its first and after its last
     before = np.full(end + 1, -1, np.int32)
     after = np.full(end + 1, -1, np.int32)
@@ -25,8 +25,6 @@ def leaf_lru(runs: Runs, capacity: int, counts: StepCounts) -> None:
     cached = np.zeros(end, np.int64)
     size = 0
     for step in range(len(runs.start) - 1):
-        for query in range(step_start[step], step_start[step + 1]):
-            counts.end_hit[query] = cached[last[query]] == weight[last[query]]
         hit = 0
         total = 0
         for place in range(runs.start[step + 1] - 1, runs.start[step] - 1, -1):

@@ -35,7 +35,6 @@ def farthest_next_use(
     next use the descendant entered no later: the front of the last queue is always a leaf.
     """
     weight, use, start = runs.weight, runs.use, runs.start
-    last, step_start = runs.last, runs.step_start
     steps = len(start) - 1
     cached = np.zeros(len(weight), np.int64)
     front = np.full(steps + 1, -1, np.int32)
@@ -48,8 +47,6 @@ def farthest_next_use(
         if front[step] >= 0:
             front[step] = -1
             remove(bits, begin, step)
-        for query in range(step_start[step], step_start[step + 1]):
-            counts.end_hit[query] = cached[last[query]] == weight[last[query]]
         hit = 0
         total = 0
         for place in range(start[step], start[step + 1]):

@@ -99,8 +99,6 @@ def smallest_key(
     for step in range(len(start) - 1):
         first, stop = start[step], start[step + 1]
         queries = last[step_start[step] : step_start[step + 1]]
-        for query in range(step_start[step], step_start[step + 1]):
-            counts.end_hit[query] = cached[last[query]]
         below, cut = split(parent, queries, step, cached, bottom, child, inside, rests, cuts)
         if by_insertion:
             for run in cuts[:cut]:

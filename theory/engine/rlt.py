@@ -24,7 +24,6 @@ def randomised_leaf_token(
     one is left; without (`rlt-step`), at once.
     """
     parent, weight, use, start = runs.parent, runs.weight, runs.use, runs.start
-    last, step_start = runs.last, runs.step_start
     cached = np.zeros(len(weight), np.int64)
     children = np.zeros(len(weight), np.int32)  # the number of cached children
     phase_of = np.zeros(len(weight), np.int64)  # the phase of the last mark
@@ -38,8 +37,6 @@ def randomised_leaf_token(
     candidates = 0
     size = 0
     for step in range(len(start) - 1):
-        for query in range(step_start[step], step_start[step + 1]):
-            counts.end_hit[query] = cached[last[query]] == weight[last[query]]
         hit = 0
         total = 0
         fresh = 0

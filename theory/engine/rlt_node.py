@@ -36,8 +36,6 @@ def randomised_leaf_node(runs: Runs, capacity: int, state: State, counts: StepCo
     candidates = 0
     size = 0
     for step in range(len(start) - 1):
-        for query in range(step_start[step], step_start[step + 1]):
-            counts.end_hit[query] = cached[last[query]]
         queries = last[step_start[step] : step_start[step + 1]]
         split(parent, queries, step, cached, bottom, child, inside, rests, cuts)
         hit = 0
