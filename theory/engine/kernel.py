@@ -29,8 +29,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 types: Any = numba.types
 BOOL, INT, NOTHING = types.boolean, types.int64, types.void
 INDICES, INTS, WORDS = types.int32[::1], types.int64[::1], types.uint32[::1]
-RUNS = types.NamedTuple((INDICES, INTS, INTS, INDICES, INTS, INDICES), Runs)
-COUNTS = types.NamedTuple((INTS, INTS, INTS), StepCounts)
+RUNS = types.BaseTuple.from_types((INDICES, INTS, INTS, INDICES, INTS, INDICES), Runs)
+COUNTS = types.BaseTuple.from_types((INTS, INTS, INTS), StepCounts)
 PAIR = types.Tuple((INTS, INDICES))
 
 
