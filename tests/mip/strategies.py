@@ -14,13 +14,13 @@ def instances(
     max_tokens: int = 6,
     max_steps: int = 7,
     max_batch: int = 3,
-    slack: st.SearchStrategy[int] | None = None,
+    max_slack: int = 3,
 ) -> Instance:
-    """An instance whose capacity is the largest footprint plus the slack."""
+    """An instance whose capacity is the largest footprint plus some slack."""
     n = draw(st.integers(1, max_tokens))
     trie = TokenTrie.from_parents([draw(st.integers(-1, token - 1)) for token in range(n)])
     query = st.integers(0, n - 1)
     batch = st.lists(query, min_size=1, max_size=max_batch)
     steps = draw(st.lists(batch, min_size=1, max_size=max_steps))
     least = max(trie.footprint_size(step) for step in steps)
-    return Instance(trie, least + draw(slack or st.integers(0, 3)), steps)
+    return Instance(trie, least + draw(st.integers(0, max_slack)), steps)

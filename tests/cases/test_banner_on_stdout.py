@@ -1,0 +1,96 @@
+"""HiGHS prints a banner on stdout, even with msg=False: what we print must parse."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from typing import NoReturn
+
+import pytest
+
+from mip.solver import SOLVERS, SolverError, solve
+from tests.mip.programs import small_program
+
+SOLVE = """
+import json, sys
+from mip.solver import solve
+from tests.mip.programs import small_program
+print('{"before": 1,', flush=False)
+answers = [solve(small_program()[0], solver=solver).objective for solver in ("highs", "cbc")]
+print('"answers":', json.dumps(answers), "}")
+"""
+
+
+def test_pulp_prints_a_banner() -> None:
+    """The fault that this file is about; when PuLP or HiGHS mend it, this test may go."""
+    script = """
+    import pulp
+    from tests.mip.programs import small_program
+    small_program()[0].solve(pulp.HiGHS(msg=False))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
+    )
+    assert "HiGHS" in done.stdout
+
+
+def test_stdout_is_ours_alone() -> None:
+    """In a pipe, with text of ours still in Python's buffer when the solve begins."""
+    done = subprocess.run([sys.executable, "-c", SOLVE], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"before": 1, "answers": [6, 6]}
+    assert done.stderr == ""
+
+
+def test_without_a_stdout() -> None:
+    """File descriptor 1 is closed: nothing to protect, and still an answer."""
+    script = """
+    import os, sys
+    os.close(1)
+    from mip.solver import solve
+    from tests.mip.programs import small_program
+    print(solve(small_program()[0]).objective, file=sys.stderr)
+    os._exit(0)  # Python's own flush of the closed stdout at exit is not our matter
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "6.0\n"
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_file_descriptor_1_stays_clean_and_open(
+    capfd: pytest.CaptureFixture[str], solver: str
+) -> None:
+    print("before")
+    solve(small_program()[0], solver=solver)
+    print("after")
+    assert capfd.readouterr().out == "before\nafter\n"
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), None])
+def test_where_sys_stdout_is_no_file(
+    capfd: pytest.CaptureFixture[str], stream: io.StringIO | None
+) -> None:
+    with contextlib.redirect_stdout(stream):  # type: ignore[type-var]
+        assert solve(small_program()[0]).objective == 6
+    assert capfd.readouterr().out == ""
+    assert stream is None or stream.getvalue() == ""
+
+
+def test_stdout_comes_back_after_an_error(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> NoReturn:
+        os.write(1, b"a banner")
+        raise SolverError("broken")
+
+    monkeypatch.setitem(SOLVERS, "highs", broken)
+    with pytest.raises(SolverError, match="broken"):
+        solve(small_program()[0])
+    print("back")
+    assert capfd.readouterr().out == "back\n"
