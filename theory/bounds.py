@@ -134,8 +134,8 @@ def _rows() -> list[Bound]:
         Bound("rlt-step-batch-upper", sp.Min(k, (2 + b) * (1 + H(k - 1))), (k, b), "footprints "
               "with at most b leaves; from an empty cache", B, "Theorems 1 and R3", "upper",
               "rlt-step"),
-        Bound("slack-lower", cycle_cost / (ell + beta + 2), (ell, beta), "batches of at most 2 beta "
-              "+ 1 queries, k = l = beta c even, B = 2l - 1; family slack", zero, "Theorem R4",
+        Bound("slack-lower", cycle_cost / (ell + beta + 2), (ell, beta), "batches of at most 2 "
+              "beta + 1 queries, k = l = beta c even, B = 2l - 1; family slack", zero, "Theorem R4",
               "lower", "rlt-step", where=(sp.Ge(ell, beta),)),
         Bound("slack-fixed-lower", cycle_cost / (ell + beta), (ell, beta), "batches of exactly "
               "beta incomparable queries, beta >= 4 even, k = l = beta c; family slack-fixed", zero,
