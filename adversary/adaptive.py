@@ -32,6 +32,7 @@ def chase(
     queries: Sequence[int],
     steps: int,
     *,
+    beta: int = 1,
     fixed: Sequence[int] = (),
     seed: int = 0,
     until_cycle: bool = False,
@@ -41,7 +42,8 @@ def chase(
     """Play `steps` steps, each asking for a query whose last token is not cached.
 
     Among several such queries the one evicted last is asked for, and before any eviction the
-    first one in `queries`; so while everything fits, all queries are asked for in order.
+    first one in `queries`; so while everything fits, all queries are asked for in order. A batch
+    takes more missing queries in that order, then cached ones, as far as they fit.
 
     Parameters
     ----------
@@ -53,9 +55,11 @@ def chase(
         The opponent, by name or as an object that serves no other cache. A randomised one is
         played against one run of its own, with `seed`.
     queries : sequence of int
-        What the adversary may ask for, one query a step besides the fixed ones.
+        What the adversary may ask for, besides the fixed ones.
     steps : int
         The number of steps.
+    beta : int
+        How many of `queries` a batch asks for (fewer where no more fit).
     fixed : sequence of int
         Queries that every batch asks for.
     seed : int
@@ -79,6 +83,7 @@ def chase(
     (((0,), (1,)), ((2,), (0,), (1,)))
     """
     at_least(steps, 1, "steps")
+    at_least(beta, 1, "beta")
     cache = PrefixCache(trie, capacity, policy, seed=seed)
     watched = until_cycle and not isinstance(cache.policy, RandomisedPolicy)
     # When each token was last evicted; before any eviction, the first query counts as the latest.
@@ -106,11 +111,32 @@ def chase(
                 if cycle_start < len(played):
                     break
                 cycle_start = None
-        wanted = max(missing, key=evicted_at.__getitem__)
-        step = (*fixed, wanted)
+        step = _batch(trie, capacity, fixed, missing, queries, evicted_at, beta)
         for token in cache.serve(step).evicted:
             evictions += 1
             evicted_at[token] = evictions
         played.append(step)
     told = {"against": describe(policy), "shows": "asks for what was evicted"}
     return Instance(trie, capacity, played, cycle_start, name, {**told, **(notes or {})})
+
+
+def _batch(
+    trie: TokenTrie,
+    capacity: int,
+    fixed: Sequence[int],
+    missing: Sequence[int],
+    queries: Sequence[int],
+    evicted_at: dict[int, int],
+    beta: int,
+) -> tuple[int, ...]:
+    """The latest evicted query, and up to `beta` - 1 more as far as they fit."""
+    order = sorted(missing, key=evicted_at.__getitem__, reverse=True)
+    step = (*fixed, order[0])
+    if beta > 1:
+        order += [query for query in queries if query not in set(missing)]
+        for query in order[1:]:
+            if len(step) == len(fixed) + beta:
+                break
+            if query not in step and trie.footprint_size((*step, query)) <= capacity:
+                step = (*step, query)
+    return step

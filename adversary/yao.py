@@ -17,7 +17,7 @@ __all__ = ["yao"]
 
 
 def yao(
-    capacity: int,
+    capacity: int = 8,
     length: int = 1,
     beta: int = 1,
     extra: int = 0,

@@ -1,0 +1,107 @@
+"""Families on which policies that evict or refresh whole radix nodes do badly."""
+
+from __future__ import annotations
+
+from adversary.tries import at_least, chains
+from theory.model import Instance
+from theory.trie import TokenTrie
+
+__all__ = ["rlt_node", "sglang", "two_chains"]
+
+
+def two_chains(size: int = 4, handle: int = 0) -> Instance:
+    """Two chains in turn, one token too many for the cache.
+
+    B = 2 size - 1 (+ handle). Whole-node LRU evicts the other chain completely and pays `size` = k
+    in every step; leaf by leaf, one token is enough, and Leaf-LRU is optimal.
+
+    Parameters
+    ----------
+    size : int
+        The tokens of each chain.
+    handle : int
+        The tokens above both.
+
+    Examples
+    --------
+    >>> instance = two_chains(4)
+    >>> instance.capacity, instance.u, instance.k
+    (7, 4, 4)
+    """
+    at_least(size, 1, "size")
+    trie, ends = chains([size, size], handle)
+    return Instance(
+        trie,
+        2 * size - 1 + handle,
+        [(end,) for end in ends],
+        cycle_start=0,
+        name="two-chains",
+        notes={
+            "source": "model, section 3",
+            "shows": "node-lru pays k a step, leaf-lru and the optimum 1",
+        },
+    )
+
+
+def rlt_node(slots: int = 8, handle: int = 0) -> Instance:
+    """A long chain D of k - 1 tokens and two leaves p and x, asked for as x, D, p, D.
+
+    B = slots + handle, u = handle + 1, k = slots. When x or p comes, the uniform choice among
+    *nodes* takes D or the other leaf with probability 1/2 each: (k + 1)/2 a pair of steps, against
+    1 of the optimum. Among *tokens*, D loses one at most.
+
+    Parameters
+    ----------
+    slots : int
+        k, at least 2.
+    handle : int
+        The tokens above all.
+
+    Examples
+    --------
+    >>> instance = rlt_node(slots=8)
+    >>> instance.capacity, instance.k, len(instance.cycle)
+    (8, 8, 4)
+    """
+    at_least(slots, 2, "slots")
+    trie, (d, p, x) = chains([slots - 1, 1, 1], handle)
+    return Instance(
+        trie,
+        slots + handle,
+        [(x,), (d,), (p,), (d,)],
+        cycle_start=0,
+        name="rlt-node",
+        notes={
+            "source": "model, section 4",
+            "shows": "rlt-node has ratio (k + 1)/2 here, the logarithm is lost",
+        },
+    )
+
+
+def sglang() -> Instance:
+    """The refresh before the split (SGLang 0.5.23) exceeds B - u + 1: B = 5, cost 18 against 3.
+
+    A partial match refreshes the last access of the whole node before the node is split, so that
+    a suffix nobody asked for becomes young: `sglang-lru` is not marking. Splitting first
+    (`node-lru`) costs 9 a cycle.
+
+    Examples
+    --------
+    >>> instance = sglang()
+    >>> instance.capacity, instance.u, instance.k, len(instance.cycle)
+    (5, 1, 5, 15)
+    """
+    trie = TokenTrie.from_parents([-1, -1, -1, -1, 0, 1, 2])
+    prefix = (0, 3, 5, 6)
+    cycle = (0, 1, 3, 6, 4, 1, 2, 3, 4, 5, 2, 0, 3, 5, 6)
+    return Instance(
+        trie,
+        5,
+        [(query,) for query in (*prefix, *cycle)],
+        cycle_start=len(prefix),
+        name="sglang",
+        notes={
+            "source": "found by the exact solver",
+            "shows": "sglang-lru has ratio 6 > B - u + 1 = 5",
+        },
+    )
