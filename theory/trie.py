@@ -78,6 +78,7 @@ class TokenTrie:
     def __init__(self, attach: Sequence[int], lengths: Sequence[int]) -> None:
         # Segment s holds the tokens _start[s] .. _start[s + 1] - 1, each the child of the one
         # before; _attach[s] is the parent of the first, _depth[s] the depth above the first.
+        attached: list[int] = []
         start: list[int] = []
         depth: list[int] = []
         size = 0
@@ -91,10 +92,13 @@ class TokenTrie:
                     where=where,
                     fix="number ancestors before descendants; -1 is the root",
                 )
-            start.append(size)
-            depth.append(0 if parent == ROOT else self._depth_of(parent, start, depth))
+            # A run that continues the one before is stored with it: equal tries have equal runs.
+            if not size or parent != size - 1:
+                attached.append(parent)
+                start.append(size)
+                depth.append(0 if parent == ROOT else self._depth_of(parent, start, depth))
             size += length
-        self._attach = tuple(attach)
+        self._attach = tuple(attached)
         self._start = tuple(start)
         self._depth = tuple(depth)
         self._size = size
