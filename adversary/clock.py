@@ -19,7 +19,7 @@ def clock_star(slots: int = 4, length: int = 1) -> Instance:
     Parameters
     ----------
     slots : int
-        k, at least 2; B = slots + length - 1.
+        k, from 2 to 256; B = slots + length - 1.
     length : int
         L.
 
@@ -29,7 +29,7 @@ def clock_star(slots: int = 4, length: int = 1) -> Instance:
     >>> instance.prefix, instance.cycle[:6], len(instance.cycle)
     (((2,), (3,), (0,)), ((0,), (1,), (2,), (3,), (1,), (2,)), 24)
     """
-    k = at_least(slots, 2, "slots")
+    k = at_least(slots, 2, "slots", most=256)
     trie, leaves = broom(length, k + 1)
     cycle: list[int] = []
     order = leaves

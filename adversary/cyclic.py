@@ -53,7 +53,7 @@ def free_slots(capacity: int, length: int = 1, beta: int = 1) -> int:
     >>> free_slots(8), free_slots(8, length=3, beta=2)
     (8, 5)
     """
-    check_capacity(capacity)
+    at_least(check_capacity(capacity), 1, "capacity")
     at_least(length, 1, "length")
     at_least(beta, 1, "beta")
     k = capacity - length - beta + 2

@@ -9,7 +9,7 @@ logarithm is lost (Theorems R4 and R4'); the paper's rule (`rlt`) clears the jun
 
 from __future__ import annotations
 
-from adversary.tries import at_least, chains
+from adversary.tries import MOST, at_least, chains
 from theory.errors import InputError
 from theory.model import Instance
 
@@ -19,7 +19,7 @@ __all__ = ["slack", "slack_fixed", "three_chains"]
 def _chain_length(size: int, beta: int) -> int:
     """The length c of the beta chains that make up a working set of `size` tokens."""
     at_least(size, 2, "size")
-    at_least(beta, 1, "beta")
+    at_least(beta, 1, "beta", most=10**3)
     if size % 2 or size % beta:
         raise InputError(
             f"size {size} is not even or not a multiple of beta {beta}",
@@ -57,7 +57,7 @@ def slack(size: int = 16, beta: int = 4, rounds: int = 0) -> Instance:
     (15, 8, 8, 7, 7)
     """
     c = _chain_length(size, beta)
-    at_least(rounds, 0, "rounds")
+    at_least(rounds, 0, "rounds", most=MOST // beta)
     junk = size // 2 - 1
     lengths = [c] * (2 * beta) + ([junk] if junk else [])
     trie, ends = chains(lengths)

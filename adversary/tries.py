@@ -17,8 +17,12 @@ Shape = tuple[TokenTrie, tuple[int, ...]]
 """A trie and its leaves."""
 
 
-def at_least(value: object, least: int, name: str) -> int:
-    """Return `value` if it is an int of at least `least`, else raise an `InputError`.
+MOST = 10**6
+"""The largest size that a parameter can ask for: far beyond any use, far below any hang."""
+
+
+def at_least(value: object, least: int, name: str, most: int = MOST) -> int:
+    """Return `value` if it is an int from `least` to `most`, else raise an `InputError`.
 
     Examples
     --------
@@ -29,6 +33,8 @@ def at_least(value: object, least: int, name: str) -> int:
         raise InputError(
             f"{value!r} is not a whole number of at least {least}", where=f"parameter {name}"
         )
+    if value > most:
+        raise InputError(f"{value} is more than {most}", where=f"parameter {name}")
     return value
 
 
@@ -65,6 +71,7 @@ def chains(lengths: Sequence[int], handle: int = 0) -> Shape:
     for length in lengths:
         at_least(length, 1, "lengths")
     at_least(handle, 0, "handle")
+    at_least(sum(lengths), 1, "lengths")
     segments = [(ROOT, handle)] if handle else []
     segments += [(handle - 1, length) for length in lengths]
     ends: list[int] = []
@@ -85,7 +92,7 @@ def caterpillar(spine: int, legs: int = 1) -> Shape:
     ([-1, 0, 0, 1], (2, 3))
     """
     at_least(spine, 1, "spine")
-    at_least(legs, 1, "legs")
+    at_least(legs, 1, "legs", most=MOST // spine)
     parents = [*range(-1, spine - 1), *(token for token in range(spine) for _ in range(legs))]
     return TokenTrie.from_parents(parents), tuple(range(spine, spine + spine * legs))
 
@@ -99,9 +106,7 @@ def binary(depth: int) -> Shape:
     >>> trie.parents(), leaves
     ([-1, -1, 0, 0, 1, 1], (2, 3, 4, 5))
     """
-    at_least(depth, 1, "depth")
-    if depth > 20:
-        raise InputError(f"depth {depth} gives more than two million tokens", where="depth")
+    at_least(depth, 1, "depth", most=18)
     inner = 2**depth - 2
     parents = [ROOT, ROOT, *(token for token in range(inner) for _ in range(2))]
     return TokenTrie.from_parents(parents), tuple(range(inner, len(parents)))

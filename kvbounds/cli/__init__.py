@@ -16,7 +16,9 @@ from theory.errors import KvboundsError
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "validate": ("kvbounds.cli.validate", "Hold the policies to the proven bounds."),
     "ratio": ("kvbounds.cli.ratio", "Measure policies against the offline optimum."),
+    "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
 }
 """Command -> (module with a function ``register(app)``, one line of help)."""

@@ -10,11 +10,16 @@ import pytest
 from adversary.families import FAMILIES, make_instance, parameters
 from adversary.slack import slack, slack_fixed, three_chains
 from mip.belady import farthest_next_use
-from tests.adversary.law import expected_costs
+from tests.theory.law import laws
 from theory.cache import run
 from theory.errors import InputError, KvboundsError
 from theory.eviction import EvictionPolicy
 from theory.model import Instance
+
+
+def expected_costs(instance, policy):
+    """The expected misses of every step, exactly."""
+    return [cost for _, cost in laws(instance, policy)]
 
 
 def optimum_per_cycle(instance, cycles=3):
@@ -230,6 +235,8 @@ def test_rlt_node_pays_half_of_k_a_pair(slots, handle):
         ("cyclic", {"capacity": 0}, "0 is not a positive whole number"),
         ("cyclic", {"against": "no-such-policy"}, "unknown eviction policy"),
         ("cyclic", {"against": "rlt"}, "randomised"),
+        ("cyclic", {"capacity": 10**9}, "1000000000 is more than 1000000"),
+        ("slack", {"size": 10**6, "beta": 10**6}, "parameter beta: 1000000 is more than 1000"),
         ("yao", {"steps": 0}, "parameter steps: 0"),
         ("chains", {"capacity": 3}, "exceeds the capacity 3"),
         ("broom", {"leaves": 2, "beta": 3}, "only 2 queries for batches of 3"),
