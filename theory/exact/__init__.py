@@ -2,6 +2,7 @@
 
 from theory.exact.arena import Arena
 from theory.exact.certificate import certificate
+from theory.exact.cycle import CycleRatio, cycle_ratio
 from theory.exact.solver import ExactRatio, exact_ratio
 
-__all__ = ["Arena", "ExactRatio", "certificate", "exact_ratio"]
+__all__ = ["Arena", "CycleRatio", "ExactRatio", "certificate", "cycle_ratio", "exact_ratio"]

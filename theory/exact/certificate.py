@@ -26,17 +26,19 @@ import hashlib
 from fractions import Fraction
 from typing import Any
 
+from theory.exact.cycle import CycleRatio
 from theory.exact.game import Automaton
 from theory.exact.solver import ExactRatio
 from theory.jsonfile import dumps
+from theory.model import Instance
 
 __all__ = ["SCHEMA", "certificate", "sealed"]
 
 SCHEMA = "kvbounds/certificate/1"
 
 
-def certificate(result: ExactRatio) -> dict[str, Any]:
-    """The certificate of an exact ratio, ready for `theory.jsonfile.write_json`.
+def certificate(result: ExactRatio | CycleRatio) -> dict[str, Any]:
+    """The certificate of an exact ratio, or of the ratio of a cycle, for `jsonfile.write_json`.
 
     Examples
     --------
@@ -46,19 +48,25 @@ def certificate(result: ExactRatio) -> dict[str, Any]:
     >>> value["ratio"], value["lower"], value["upper"]["additive"]
     ('3/2', {'policy_cost': '3', 'optimum_cost': '2'}, '0')
     """
+    if isinstance(result, CycleRatio):
+        witness, complete, upper = result.instance, result.ratio is None, None
+    else:
+        witness, complete, upper = result.witness, result.complete, _upper(result)
+    # The name and the notes of an instance are no part of the claim.
+    witness = Instance(witness.trie, witness.capacity, witness.steps, witness.cycle_start)
     return sealed(
         {
             "schema": SCHEMA,
             "kind": "ratio",
             "policy": result.policy,
             "ratio": result.text,
-            "complete": result.complete,
-            "instance": result.witness.to_json(),
+            "complete": complete,
+            "instance": witness.to_json(),
             "lower": {
                 "policy_cost": str(result.policy_cost),
                 "optimum_cost": str(result.optimum_cost),
             },
-            "upper": _upper(result) if result.extreme.potential is not None else None,
+            "upper": upper,
         }
     )
 
@@ -68,9 +76,10 @@ def sealed(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "digest": hashlib.sha256(dumps(value).encode()).hexdigest()}
 
 
-def _upper(result: ExactRatio) -> dict[str, Any]:
+def _upper(result: ExactRatio) -> dict[str, Any] | None:
     game, extreme = result.game, result.extreme
-    assert extreme.potential is not None
+    if extreme.potential is None:
+        return None
     return {
         "beta": result.arena.beta,
         "queries": list(result.arena.used_queries),

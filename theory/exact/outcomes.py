@@ -136,6 +136,10 @@ class Outcomes:
             found = self._moves[state, step] = self._serve(self._cache(state), self.steps[step])
         return found
 
+    def play(self, law: Distribution, step: int) -> tuple[Distribution, Fraction]:
+        """The law after a step, and the expected cost of the step."""
+        return mix(law, [self.move(state, step) for state in law.states])
+
     def row(self, state: int) -> list[Move]:
         """The moves of all steps from a state, whose cache is then forgotten: it is large.
 

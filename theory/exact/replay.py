@@ -18,7 +18,8 @@ from theory.trie import TokenTrie
 
 __all__ = ["Law", "Player", "optimum_of_cycle", "policy_of_cycle"]
 
-MOST_CYCLES = 1_000
+MOST_REPEATS = 50
+MOST_CHAIN_STATES = 2_000
 
 Law = dict[Hashable, Fraction]
 """An exact distribution over the states of cache and policy."""
@@ -40,6 +41,7 @@ class Player:
 
     def __init__(self, trie: TokenTrie, capacity: int, policy: str) -> None:
         cache = PrefixCache(trie, capacity, policy)
+        self.randomised = isinstance(cache.policy, RandomisedPolicy)
         vars(cache.policy).pop("random", None)  # no coin is drawn, and it is slow to copy
         self._caches: dict[Hashable, PrefixCache] = {cache.state(): cache}
         self._known: dict[tuple[Hashable, tuple[int, ...]], tuple[int, Law]] = {}
@@ -89,12 +91,15 @@ class Player:
 
 
 def policy_of_cycle(instance: Instance, policy: str) -> Fraction:
-    """What a cycle costs the policy, on average over the period that it settles in.
+    """What a cycle costs the policy, on average in the long run.
+
+    A law that does not return to an earlier one is a finite Markov chain on the states between two
+    cycles; its long-run average solves linear equations over the rationals.
 
     Raises
     ------
     InputError
-        If the policy does not return to an earlier state within `MOST_CYCLES` cycles.
+        If that chain has more than `MOST_CHAIN_STATES` states.
 
     Examples
     --------
@@ -108,16 +113,68 @@ def policy_of_cycle(instance: Instance, policy: str) -> Fraction:
         law, _ = player.serve(law, batch)
     total = Fraction(0)
     seen: dict[Hashable, tuple[int, Fraction]] = {}
-    for count in range(MOST_CYCLES):
+    for count in range(MOST_REPEATS if player.randomised else 10**6):
         key = frozenset(law.items())
         if key in seen:
             first, before = seen[key]
             return (total - before) / (count - first)
         seen[key] = count, total
-        for batch in instance.cycle:
-            law, cost = player.serve(law, batch)
-            total += cost
-    raise InputError(f"{policy} does not return to an earlier state in {MOST_CYCLES} cycles")
+        law, cost = _cycle(player, law, instance.cycle)
+        total += cost
+    return _long_run(player, law, instance.cycle)
+
+
+def _cycle(player: Player, law: Law, cycle: Sequence[Sequence[int]]) -> tuple[Law, Fraction]:
+    """The law after a whole cycle, and the expected cost of the cycle."""
+    total = Fraction(0)
+    for batch in cycle:
+        law, cost = player.serve(law, batch)
+        total += cost
+    return law, total
+
+
+def _long_run(player: Player, law: Law, cycle: Sequence[Sequence[int]]) -> Fraction:
+    """The long-run average cost of a cycle, by linear equations."""
+    import networkx as nx
+    from sympy.polys.domains import QQ
+    from sympy.polys.matrices import DomainMatrix
+
+    rows: dict[Hashable, Law] = {}
+    rewards: dict[Hashable, Fraction] = {}
+    queue = list(law)
+    for state in queue:
+        if state in rows:
+            continue
+        rows[state], rewards[state] = _cycle(player, {state: Fraction(1)}, cycle)
+        queue.extend(rows[state])
+        if len(rows) > MOST_CHAIN_STATES:
+            raise InputError(f"the policy has more than {MOST_CHAIN_STATES:,} states on the cycle")
+
+    def solve(left: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+        matrix = [[QQ(x.numerator, x.denominator) for x in row] for row in left]
+        column = [[QQ(x.numerator, x.denominator)] for x in right]
+        size = len(right)
+        found = DomainMatrix(matrix, (size, size), QQ).lu_solve(DomainMatrix(column, (size, 1), QQ))
+        return [Fraction(int(x.numerator), int(x.denominator)) for (x,) in found.to_list()]
+
+    graph = nx.DiGraph((state, then) for state, row in rows.items() for then in row)
+    average: dict[Hashable, Fraction] = {}
+    for members in nx.attracting_components(graph):
+        states = list(members)
+        # Stationary: sum_s pi(s) P(s, t) = pi(t) for all t but one, and sum_s pi(s) = 1.
+        left = [[rows[s].get(t, Fraction(0)) - (s == t) for s in states] for t in states[1:]]
+        left.append([Fraction(1)] * len(states))
+        weights = solve(left, [Fraction(0)] * (len(states) - 1) + [Fraction(1)])
+        gain = sum((w * rewards[s] for s, w in zip(states, weights, strict=True)), Fraction(0))
+        average.update(dict.fromkeys(states, gain))
+    transient = [state for state in rows if state not in average]
+    if transient:
+        left = [[(s == t) - rows[s].get(t, Fraction(0)) for t in transient] for s in transient]
+        right = [
+            sum((p * average.get(t, 0) for t, p in rows[s].items()), Fraction(0)) for s in transient
+        ]
+        average.update(zip(transient, solve(left, right), strict=True))
+    return sum((weight * average[state] for state, weight in law.items()), Fraction(0))
 
 
 def optimum_of_cycle(instance: Instance) -> Fraction:
