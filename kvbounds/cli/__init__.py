@@ -16,9 +16,13 @@ from theory.errors import KvboundsError
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "exact": ("kvbounds.cli.exact", "Exact competitive ratios on finite tries."),
+    "verify": ("kvbounds.cli.verify", "Check a certificate of an exact ratio."),
     "validate": ("kvbounds.cli.validate", "Hold the policies to the proven bounds."),
     "ratio": ("kvbounds.cli.ratio", "Measure policies against the offline optimum."),
+    "curve": ("kvbounds.cli.curve", "Hit rate and ratio to the optimum at many capacities."),
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
+    "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
 }
 """Command -> (module with a function ``register(app)``, one line of help)."""
