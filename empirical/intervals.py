@@ -38,12 +38,12 @@ def student(values: Sequence[float]) -> Interval:
     >>> found.mean, found.sd, round(found.low, 3), round(found.high, 3)
     (2.0, 1.0, -0.484, 4.484)
     """
-    from scipy.special import stdtrit
-
     runs = len(values)
     mean = sum(values) / runs
     if runs == 1:
         return Interval(mean, 0.0, None, None, 1)
+    from scipy.special import stdtrit
+
     sd = sqrt(sum((value - mean) ** 2 for value in values) / (runs - 1))
     half = float(stdtrit(runs - 1, 0.975)) * sd / sqrt(runs)
     return Interval(mean, sd, mean - half, mean + half, runs)

@@ -25,7 +25,7 @@ from theory.errors import InputError, OptimumError
 from theory.eviction import RandomisedPolicy, make_policy
 from theory.model import Instance, Overflow
 
-__all__ = ["Growth", "RatioRow", "RatioStudy", "ratio_fields"]
+__all__ = ["Growth", "RatioRow", "RatioStudy", "ratio_fields", "step_misses"]
 
 MAX_OPERATIONS = 2_000_000_000
 """The most work that the executable cache is given; a few minutes."""
@@ -366,25 +366,34 @@ class _Fitted:
 
     def misses(self, policy: str, seed: int) -> Integers:
         """The misses of a policy, step by step."""
-        flat = self.steps.flat
-        if supports(policy):
-            return simulate(flat, policy, self.capacity, seed).misses
-        operations = int(flat.footprint.sum()) * min(self.capacity, flat.units)
-        if operations > MAX_OPERATIONS:
-            raise InputError(
-                f"the policy has no compiled form, and {len(self.steps):,} steps at a capacity of "
-                f"{self.capacity:,} units would take the executable cache about {operations:.0e} "
-                f"operations, more than {MAX_OPERATIONS:.0e}",
-                where=f"policy {policy}",
-                fix="give fewer requests (trace convert --rows), a smaller capacity or larger "
-                "pages (--page-size)",
-            )
-        result = run(self._instance, policy, seed=seed)
-        return np.array([len(step.misses) for step in result.steps], dtype=np.int64)
+        return step_misses(self.steps, policy, self.capacity, seed)
 
-    @cached_property
-    def _instance(self) -> Instance:
-        return self.steps.instance(self.capacity)
+
+def step_misses(steps: TraceSteps, policy: str, capacity: int, seed: int = 0) -> Integers:
+    """The units that a policy loads in each served step; int64[served steps].
+
+    Compiled if the policy has a compiled form, else with the executable cache.
+
+    Raises
+    ------
+    InputError
+        If the sequence is too large for the executable cache.
+    """
+    flat = steps.flat
+    if supports(policy):
+        return simulate(flat, policy, capacity, seed).misses
+    operations = int(flat.footprint.sum()) * min(capacity, flat.units)
+    if operations > MAX_OPERATIONS:
+        raise InputError(
+            f"the policy has no compiled form, and {len(steps):,} steps at a capacity of "
+            f"{capacity:,} units would take the executable cache about {operations:.0e} "
+            f"operations, more than {MAX_OPERATIONS:.0e}",
+            where=f"policy {policy}",
+            fix="give fewer requests (trace convert --rows), a smaller capacity or larger "
+            "pages (--page-size)",
+        )
+    result = run(steps.instance(capacity), policy, seed=seed)
+    return np.array([len(step.misses) for step in result.steps], dtype=np.int64)
 
 
 def _ratio(misses: Sequence[int], best: int) -> Fraction | Interval:
