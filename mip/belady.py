@@ -173,12 +173,12 @@ def _sweep(
     """Serve the steps; yield the hits and the victims of each.
 
     The heap holds one key a use, ``next use * nodes + node``, negated: its top is the farthest
-    next use, ties to the larger node. A key is out of date, and skipped, once its node has been
-    used again. Without bypass the step's own keys come after its evictions: U is locked.
+    next use, ties to the larger node. A key whose next use has come is out of date, but it lies
+    below those of all cached nodes that may leave, and so it never comes to the top. Without bypass
+    the keys of the step come after its evictions: U is locked.
     """
     never = len(footprints)
-    # Before step j, upcoming[node] is the node's first use at or after j.
-    upcoming = [never] * nodes
+    upcoming = [never] * nodes  # the first use at or after the step, going backwards
     next_uses: list[list[int]] = []
     for step in range(len(footprints) - 1, -1, -1):
         next_uses.append([upcoming[node] for node in footprints[step]])
@@ -193,7 +193,6 @@ def _sweep(
         for node, use in zip(footprint, next_uses.pop(), strict=True):
             hits += cached[node]
             cached[node] = 1
-            upcoming[node] = use
             keys.append(-(use * nodes + node))
         free -= len(footprint) - hits
         if bypass:  # the tokens of the step are victims like all others
@@ -201,11 +200,10 @@ def _sweep(
                 heappush(heap, key)
         evicted: list[int] = []
         while free < 0:
-            use, node = divmod(-heappop(heap), nodes)
-            if cached[node] and upcoming[node] == use:
-                cached[node] = 0
-                evicted.append(node)
-                free += 1
+            node = -heappop(heap) % nodes
+            cached[node] = 0
+            evicted.append(node)
+            free += 1
         if not bypass:
             for key in keys:
                 heappush(heap, key)

@@ -16,11 +16,10 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -30,6 +29,7 @@ from theory.errors import InputError, KvboundsError, OptimumError
 
 __all__ = [
     "SOLVERS",
+    "TOLERANCE",
     "MissingSolverError",
     "Optimum",
     "Outcome",
@@ -139,7 +139,7 @@ def solve(
     time_limit : float, optional
         Seconds; what is known by then is returned. Without it equal input gives equal output.
     gap : float
-        The relative gap at which the solver may stop. Only 0 can end as *proven*.
+        The relative gap at which the solver may stop, and then the outcome is *feasible*.
     seed : int
         Seeds the solver's random choices.
 
@@ -184,9 +184,9 @@ def solve(
         return Solution(Outcome.nothing, bound=bound)
     objective = _evaluate(problem.objective, values)
     if bound is None and claim is Outcome.proven and gap == 0:
-        bound = objective
+        bound = objective  # CBC's bound is not known, but it tolerated no gap
     close = bound is not None and abs(objective - bound) <= TOLERANCE * max(1.0, abs(objective))
-    proven = claim is Outcome.proven and gap == 0 and close
+    proven = claim is Outcome.proven and close
     return Solution(Outcome.proven if proven else Outcome.feasible, objective, bound, values)
 
 
@@ -329,7 +329,7 @@ def _stdout_silenced() -> Iterator[None]:
     ``sys.stdout`` is no file descriptor.
     """
     with _STDOUT_LOCK:
-        _flush()
+        _flush_c()
         try:
             saved = os.dup(1)
         except OSError:  # there is no stdout to protect
@@ -340,15 +340,12 @@ def _stdout_silenced() -> Iterator[None]:
             os.dup2(nowhere, 1)
             yield
         finally:
-            _flush()  # the banner waits in C's buffer
+            _flush_c()  # the banner may wait in C's buffer
             os.dup2(saved, 1)
             os.close(saved)
             os.close(nowhere)
 
 
-def _flush() -> None:
-    """Write out the buffers of Python's and of C's stdout."""
-    if sys.stdout is not None:
-        with suppress(OSError, ValueError):  # a reader that has gone, a closed file
-            sys.stdout.flush()
+def _flush_c() -> None:
+    """Write out the buffers of C's streams; Python's own are not those of C."""
     ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush(None)

@@ -46,6 +46,28 @@ def test_stdout_is_ours_alone() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the C library of POSIX")
+def test_a_banner_in_the_buffer_of_c() -> None:
+    """What C code wrote before the solve comes out, what the solver wrote does not come later."""
+    script = """
+    import ctypes
+    from mip.solver import SOLVERS, Outcome, solve
+    from tests.mip.programs import small_program
+    c = ctypes.CDLL(None)
+    def loud(problem, *_):
+        c.puts(b"a banner")
+        return Outcome.infeasible, None
+    SOLVERS["highs"] = loud
+    c.puts(b"before")
+    solve(small_program()[0])
+    c.puts(b"after")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "before\nafter\n"
+
+
 def test_without_a_stdout() -> None:
     """File descriptor 1 is closed: nothing to protect, and still an answer."""
     script = """

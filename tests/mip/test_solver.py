@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,20 @@ def test_proven(solver: str) -> None:
     assert answer.outcome is Outcome.proven
     assert (answer.objective, answer.bound, answer.gap) == (6, pytest.approx(6), pytest.approx(0))
     assert (answer[x], answer[y]) == (1, 1)
+
+
+def test_integers_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver's 0.9999999 is 1, also in the objective."""
+
+    def nearly(problem: Any, *_: object) -> tuple[Outcome, float]:
+        for variable in problem.variables():
+            variable.varValue = 0.9999999
+        return Outcome.proven, 6.0
+
+    monkeypatch.setitem(SOLVERS, "highs", nearly)
+    problem, x, y = small_program()
+    answer = solve(problem)
+    assert (answer.outcome, answer.objective, answer[x], answer[y]) == (Outcome.proven, 6, 1, 1)
 
 
 @BOTH
