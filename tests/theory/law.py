@@ -51,19 +51,53 @@ def law(cache: PrefixCache, step: Sequence[int]) -> dict[Hashable, Fraction]:
     return result
 
 
+def advance(
+    now: list[tuple[Fraction, PrefixCache]], step: Sequence[int]
+) -> tuple[list[tuple[Fraction, PrefixCache]], Fraction]:
+    """Serve `step` from a law of caches; the next law, and the expected cost of the step."""
+    cost = Fraction(0)
+    done: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
+    layer: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
+    for weight, cache in now:
+        start = cache.fork()
+        start.begin(step)
+        _add(layer, weight, start)
+    while layer:
+        following: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
+        for weight, cache in layer.values():
+            if cache.excess <= 0:
+                cost += weight * cache.finish().cost
+                _add(done, weight, cache)
+                continue
+            policy = cache.policy
+            if isinstance(policy, RandomisedPolicy):
+                victims = policy.distribution(cache.leaves())
+            else:
+                victims = {policy.choose(cache.leaves()): Fraction(1)}
+            for victim, share in victims.items():
+                if share:
+                    then = cache.fork()
+                    then.evict(victim)
+                    _add(following, weight * share, then)
+        layer = following
+    return list(done.values()), cost
+
+
+def _add(
+    law: dict[Hashable, tuple[Fraction, PrefixCache]], weight: Fraction, cache: PrefixCache
+) -> None:
+    # Merged in the middle of a step too: all of a law serve the same step, and its misses are the
+    # footprint without the cache, whatever has left since.
+    before, kept = law.get(cache.state(), (Fraction(0), cache))
+    law[cache.state()] = (before + weight, kept)
+
+
 def laws(instance: Instance, policy: str) -> list[tuple[dict[frozenset[int], Fraction], Fraction]]:
     """After each step from an empty cache: the law of the cache, and the step's expected cost."""
     now = [(Fraction(1), PrefixCache(instance.trie, instance.capacity, policy))]
     result = []
     for step in instance.steps:
-        cost = Fraction(0)
-        merged: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
-        for weight, cache in now:
-            for share, outcome, then in branches(cache, step):
-                cost += weight * share * outcome.cost
-                before = merged.get(then.state(), (Fraction(0), then))[0]
-                merged[then.state()] = (before + weight * share, then)
-        now = list(merged.values())
+        now, cost = advance(now, step)
         caches: dict[frozenset[int], Fraction] = {}
         for weight, cache in now:
             cached = frozenset(cache.cached)
