@@ -262,7 +262,7 @@ class RatioStudy:
             opt_misses=tokens - best_hits,
             run_misses=_mean(totals),
             run_opt_misses=best,
-            ratio=_ratio(totals, best),
+            ratio=_ratio(totals, best, _is_randomised(policy)),
             cycle=self._cycle(policy, capacity),
             cycles=self.cycles or LONG_RUN,
         )
@@ -284,11 +284,12 @@ class RatioStudy:
         best = int(long.optimum.sum() - short.optimum.sum())
         if best < 0:
             raise OptimumError(f"the optimum falls by {-best} when the sequence goes on")
-        return Growth(_mean(gained), best, _ratio(gained, best) if best else None)
+        return Growth(
+            _mean(gained), best, _ratio(gained, best, _is_randomised(policy)) if best else None
+        )
 
     def _seeds(self, policy: str) -> range:
-        randomised = isinstance(make_policy(policy), RandomisedPolicy)
-        return range(self.seed, self.seed + (self.seeds if randomised else 1))
+        return range(self.seed, self.seed + (self.seeds if _is_randomised(policy) else 1))
 
     def _capacity(self, capacity: int | None) -> int:
         if capacity is not None:
@@ -396,11 +397,15 @@ def step_misses(steps: TraceSteps, policy: str, capacity: int, seed: int = 0) ->
     return np.array([len(step.misses) for step in result.steps], dtype=np.int64)
 
 
-def _ratio(misses: Sequence[int], best: int) -> Fraction | Interval:
-    """Exact for one run, a mean with its interval for several."""
-    if len(misses) == 1:
-        return Fraction(misses[0], best)
-    return student([count / best for count in misses])
+def _is_randomised(policy: str) -> bool:
+    return isinstance(make_policy(policy), RandomisedPolicy)
+
+
+def _ratio(misses: Sequence[int], best: int, randomised: bool) -> Fraction | Interval:
+    """Exact for a deterministic policy, else the mean over seeds with its interval."""
+    if randomised:
+        return student([count / best for count in misses])
+    return Fraction(misses[0], best)
 
 
 def _mean(values: Sequence[int]) -> float:

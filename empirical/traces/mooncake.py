@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,9 +64,7 @@ def load(path: str | Path, *, limit: int | None = None, name: str | None = None)
     file = Path(path)
     rows: list[_Row] = []
     lines: list[int] = []
-    for number, value in _values(file):
-        if limit is not None and len(rows) >= limit:
-            break
+    for number, value in islice(_values(file), limit):
         rows.append(_row(value, f"{file}:{number}"))
         lines.append(number)
         if rows[-1].block_size != rows[0].block_size:
