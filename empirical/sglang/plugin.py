@@ -1,0 +1,48 @@
+"""RLT and token-granular Leaf-LRU inside an unmodified SGLang.
+
+SGLang loads this plugin by itself (entry-point group ``sglang.srt.plugins``), in the launcher and
+in every scheduler process. It registers three radix-cache backends::
+
+    --radix-cache-backend kvbounds-rlt         marks, reset when no unmarked leaf is left
+    --radix-cache-backend kvbounds-rlt-step    marks, reset as soon as a step does not fit
+    --radix-cache-backend kvbounds-leaf-lru    the oldest leaf, token by token, split first
+
+``KVBOUNDS_SEED`` in the environment seeds the draws (0 by default).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = ["BACKENDS", "register"]
+
+BACKENDS = {
+    "kvbounds-leaf-lru": "LeafLRURadixCache",
+    "kvbounds-rlt": "RLTRadixCache",
+    "kvbounds-rlt-step": "RLTStepRadixCache",
+}
+"""The name on SGLang's command line -> the class in `empirical.sglang.radix`."""
+
+
+def register() -> None:
+    """Register the backends; a second call changes nothing."""
+    from sglang.srt.mem_cache.registry import (
+        register_radix_cache_backend,
+        registered_radix_cache_backends,
+    )
+
+    seed = int(os.environ.get("KVBOUNDS_SEED", "0"))
+    for name, class_name in BACKENDS.items():
+        if name not in registered_radix_cache_backends():
+            register_radix_cache_backend(name, _factory(class_name, seed))
+
+
+def _factory(class_name: str, seed: int) -> Any:
+    def build(context: Any) -> Any:
+        # SGLang's radix cache pulls torch: only the process that builds a cache pays for it.
+        from empirical.sglang import radix
+
+        return getattr(radix, class_name)(context.params, seed=seed)
+
+    return build
