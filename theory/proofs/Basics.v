@@ -165,3 +165,11 @@ Proof.
   induction us1 as [|U us1 IH]; intros past us2; simpl; auto.
   now rewrite IH, <- app_assoc.
 Qed.
+
+Lemma last_run_from pol us : forall past d, us <> [] ->
+  last (run_from pol past us) d = pol (rev us ++ past).
+Proof.
+  induction us as [|U us IH]; intros past d Hne; [easy|].
+  cbn [run_from rev]. rewrite last_cons, <- app_assoc. destruct us; auto.
+  apply IH. easy.
+Qed.
