@@ -15,7 +15,7 @@ Theorem randomised_ratio_exact : forall B L beta,
      (forall Q, In Q Qs -> batch_of F L beta Q /\ card (footprint F Q) <= B) ->
      NoDup tokens -> (forall Q, In Q Qs -> incl (footprint F Q) tokens) ->
      schedule B [] (map (footprint F) Qs) os ->
-     (Exp (random_seated F B (hd 0) tokens)
+     (Exp (random_seated F B (@hd nat 0%nat) tokens)
           (fun pol => qn (policy_cost pol (map (footprint F) Qs)))
       <= harmonic (B + 2 - L - beta) * qn (cost [] (map (footprint F) Qs) os))%Q) /\
   (* and no less is possible, with any additive constant *)
@@ -36,7 +36,7 @@ Proof.
     { intros U HU. apply in_map_iff in HU as (Q & <- & HQin).
       destruct (HQ Q HQin) as (H1 & H2). split; [apply footprint_closed|].
       split; auto. now apply footprint_ge. }
-    destruct (theorem_4 F B (L + beta - 1) (hd 0) tokens (map (footprint F) Qs)
+    destruct (theorem_4 F B (L + beta - 1) (@hd nat 0%nat) tokens (map (footprint F) Qs)
                 hd_choice HN) as (_ & _ & _ & H); auto.
     intros U HU. apply in_map_iff in HU as (Q & <- & HQin). auto.
   - intros d c c0. now apply theorem_3.
