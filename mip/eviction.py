@@ -26,7 +26,7 @@ Variables, for every segment s that is alive after step j:
 The prefix closure is stated. Without it nothing is lost by a resident length that stays the same
 between two uses, which makes the program a packing of intervals: its linear relaxation has an
 integral optimum. Lemma 1 says that the closure costs nothing, so the bound of the root is tight
-already, and the agreement with the other two methods, which leave the closure out, checks the lemma.
+already; the agreement with the other two methods, which leave the closure out, checks the lemma.
 
 Source: the model, sections 1 and 2; the same variables for m workers make the joint program of
 section 5.

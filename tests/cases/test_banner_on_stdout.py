@@ -16,14 +16,15 @@ import pytest
 from mip.solver import SOLVERS, SolverError, solve
 from tests.mip.programs import small_program
 
-SOLVE = """
-import json, sys
-from mip.solver import solve
-from tests.mip.programs import small_program
-print('{"before": 1,', flush=False)
-answers = [solve(small_program()[0], solver=solver).objective for solver in ("highs", "cbc")]
-print('"answers":', json.dumps(answers), "}")
-"""
+# Unbuffered streams would hide what waits in a buffer.
+BUFFERED = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+
+
+def stdout_and_stderr(script: str) -> tuple[str, str]:
+    """What a script leaves in two pipes."""
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=BUFFERED)
+    return done.stdout, done.stderr
 
 
 def test_pulp_prints_a_banner() -> None:
@@ -33,17 +34,22 @@ def test_pulp_prints_a_banner() -> None:
     from tests.mip.programs import small_program
     small_program()[0].solve(pulp.HiGHS(msg=False))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
-    )
-    assert "HiGHS" in done.stdout
+    assert "HiGHS" in stdout_and_stderr(script)[0]
 
 
 def test_stdout_is_ours_alone() -> None:
     """In a pipe, with text of ours still in Python's buffer when the solve begins."""
-    done = subprocess.run([sys.executable, "-c", SOLVE], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {"before": 1, "answers": [6, 6]}
-    assert done.stderr == ""
+    script = """
+    import json
+    from mip.solver import SOLVERS, solve
+    from tests.mip.programs import small_program
+    print('{"before": 1,')
+    answers = [solve(small_program()[0], solver=solver).objective for solver in SOLVERS]
+    print('"answers":', json.dumps(answers), "}")
+    """
+    out, err = stdout_and_stderr(script)
+    assert json.loads(out) == {"before": 1, "answers": [6, 6]}
+    assert err == ""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the C library of POSIX")
@@ -62,10 +68,7 @@ def test_a_banner_in_the_buffer_of_c() -> None:
     solve(small_program()[0])
     c.puts(b"after")
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "before\nafter\n"
+    assert stdout_and_stderr(script) == ("before\nafter\n", "")
 
 
 def test_without_a_stdout() -> None:
@@ -78,10 +81,7 @@ def test_without_a_stdout() -> None:
     print(solve(small_program()[0]).objective, file=sys.stderr)
     os._exit(0)  # Python's own flush of the closed stdout at exit is not our matter
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
-    )
-    assert done.stderr == "6.0\n"
+    assert stdout_and_stderr(script) == ("", "6.0\n")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

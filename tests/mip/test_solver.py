@@ -128,7 +128,7 @@ def test_ctrl_c_ends_a_solve() -> None:
         import sys
         from mip.solver import solve
         from tests.mip.programs import hard_program
-        problem = hard_program()
+        problem = hard_program(400, 80)
         print("solving", flush=True)
         try:
             solve(problem)
