@@ -13,7 +13,7 @@ from mip.routing_data import RoutingData, fewest_misses
 from theory.routing.instance import Duration, RoutingInstance
 from theory.trie import ROOT
 
-__all__ = ["BOUNDS", "LowerBound", "lower_bounds"]
+__all__ = ["BOUNDS", "LowerBound", "least_costs", "lower_bounds"]
 
 
 class LowerBound(NamedTuple):
@@ -33,12 +33,12 @@ class LowerBound(NamedTuple):
 
 def longest_query(data: RoutingData) -> int:
     """Some worker serves the dearest query, with all the hits that earlier queries allow."""
-    return max(_least_costs(data))
+    return max(least_costs(data))
 
 
 def packing(data: RoutingData) -> int:
     """Of the k m + 1 dearest queries, some worker serves k + 1; each with all hits conceivable."""
-    costs = sorted(_least_costs(data), reverse=True)
+    costs = sorted(least_costs(data), reverse=True)
     workers = len(data.capacity)
     best = 0
     for k in range(1, (len(costs) - 1) // workers + 1):
@@ -105,8 +105,8 @@ def replication(data: RoutingData) -> int:
     return low
 
 
-def _least_costs(data: RoutingData) -> list[int]:
-    """What each query costs at least: only what was never asked for before is missed."""
+def least_costs(data: RoutingData) -> list[int]:
+    """What each query costs at least, in quanta: it misses only what was never asked for before."""
     seen: set[int] = set()
     costs = []
     for j, path in enumerate(data.used):

@@ -49,11 +49,13 @@ class MakespanProgram:
         For each worker the length of each segment that it may hold before the window, in units.
     relaxed : bool
         Whether x may be fractional: the linear relaxation.
+    mean : float
+        The weight of the mean load in the objective, besides Z; 0 for the makespan alone.
 
     Attributes
     ----------
     problem : pulp.LpProblem
-        The program. Its objective is Z, in quanta.
+        The program. Its objective is Z (and `mean` times the mean load), in quanta.
     """
 
     def __init__(
@@ -66,13 +68,13 @@ class MakespanProgram:
         loads: Sequence[int] | None = None,
         held: Sequence[dict[int, int]] | None = None,
         relaxed: bool = False,
+        mean: float = 0.0,
     ) -> None:
         self.data, self.window = data, window
         workers = range(len(data.capacity))
         category = "Continuous" if relaxed else "Integer"
         self.problem = pulp.LpProblem("makespan", pulp.LpMinimize)
         self.z = self.problem.add_variable("Z", at_least, at_most, cat=category)
-        self.problem += self.z
         self.x = {
             (i, j): self.problem.add_variable(f"x_{i}_{j}", 0, int(data.fits[i][j]), cat=category)
             for i in workers
@@ -84,11 +86,15 @@ class MakespanProgram:
         if fresh and not relaxed:
             self._break_symmetry()
         self._last_use = {s: j for j in window for s in data.used[j]}
+        total = 0
         for i in workers:
             before = 0 if loads is None else loads[i]
             saved = self._add_worker(i, {} if held is None else held[i])
             cost = pulp.lpSum(self._full_cost(i, j) * self.x[i, j] for j in window)
-            self.problem += before + cost - data.miss[i] * pulp.lpSum(saved) <= self.z
+            load = before + cost - data.miss[i] * pulp.lpSum(saved)
+            self.problem += load <= self.z
+            total += load
+        self.problem += self.z + mean / len(workers) * total if mean else self.z
 
     def _full_cost(self, i: int, j: int) -> int:
         data = self.data

@@ -79,6 +79,13 @@ def fewest_misses(
 class RoutingData:
     """The numbers of a routing instance.
 
+    Parameters
+    ----------
+    instance : RoutingInstance
+        The instance.
+    unit : int, optional
+        In place of the greatest common divisor; 1 where evictions are not the optimum's.
+
     Attributes
     ----------
     instance : RoutingInstance
@@ -86,7 +93,8 @@ class RoutingData:
     segments : list of Segment
         The radix segments of its queries, parents first; their own lengths are in nodes.
     unit : int
-        The greatest common divisor of all segment lengths and capacities, in nodes.
+        The nodes in a unit: by default the greatest common divisor of all segment lengths and
+        capacities.
     quantum : int or Fraction
         Every load is a multiple of it, in ms.
     lengths : list of int
@@ -107,11 +115,11 @@ class RoutingData:
         Equal workers have the same kind.
     """
 
-    def __init__(self, instance: RoutingInstance) -> None:
+    def __init__(self, instance: RoutingInstance, unit: int | None = None) -> None:
         self.instance = instance
         trie, workers = instance.trie, instance.workers
         self.segments: list[Segment] = trie.radix_segments(instance.queries)
-        self.unit = gcd(*(s.length for s in self.segments), *(w.capacity for w in workers))
+        self.unit = unit or gcd(*(s.length for s in self.segments), *(w.capacity for w in workers))
         self.lengths = [segment.length // self.unit for segment in self.segments]
         self.used = self._used()
         self.capacity = [worker.capacity // self.unit for worker in workers]

@@ -129,4 +129,4 @@ def _value(text: str) -> Any:
             return kind(text)
         except ValueError:
             pass
-    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+    return {"true": True, "false": False}.get(text.lower(), text)

@@ -50,16 +50,21 @@ class Settings:
         Whether loads are rounded to whole ms, down at each decay.
     bounded : bool
         Whether the prefix index is bounded by the worker's capacity.
+
+    Notes
+    -----
+    The defaults are those that stay good when the predicted service times are wrong by a factor of
+    four: learning more than the bias pays only where they are right.
     """
 
     alpha_miss: float | None = None
     alpha_cached: float | None = None
     alpha_output: float | None = None
-    decay: float = 1.0
+    decay: float = 0.99
     interval: float = 20.0
     forgetting: float = 0.98
     covariance: float = 1e-3
-    features: str = "bias+hits+misses+load"
+    features: str = "bias"
     floor: float = float("-inf")
     margin: float = 0.0
     ties: str = "rotate"
