@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,24 @@ def test_no_pulp(solver: str) -> None:
     assert message_without("pulp", solver) == (
         "PuLP is not installed; install it with: pip install 'pulp>=3.3,<4' highspy\n"
     )
+
+
+@pytest.mark.parametrize("module", ["highspy", "pulp"])
+def test_the_command_line_says_it_in_one_line(module: str, tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        f"""
+        import sys
+        sys.modules[{module!r}] = None
+        from kvbounds.cli import main
+        main(["validate", "--quick", "--quiet", "--out", {str(tmp_path)!r}])
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("kvbounds: error: ") and done.stderr.count("\n") == 1
+    assert "not installed; install it with: pip install" in done.stderr
 
 
 def test_no_cbc(monkeypatch: pytest.MonkeyPatch) -> None:
