@@ -1,0 +1,332 @@
+"""Real SGLang workers: started, watched and stopped; random weights, so nothing is fetched."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from empirical.sglang.plugin import BACKENDS, UNLISTED
+from theory.errors import InputError, KvboundsError
+
+__all__ = ["EVICTIONS", "Worker", "WorkerError", "WorkerOptions", "fleet", "tiny_model"]
+
+SGLANG_POLICIES = ("lru", "lfu", "slru", *UNLISTED)
+EVICTIONS = (*SGLANG_POLICIES, *BACKENDS)
+"""What ``--eviction`` can name: SGLang's own policies and the plugin's backends."""
+
+TINY_MODEL: Mapping[str, Any] = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "vocab_size": 32000,
+    "max_position_embeddings": 8192,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "hidden_act": "silu",
+    "tie_word_embeddings": False,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "torch_dtype": "bfloat16",
+}
+"""A Llama of two layers: enough for the cache to be real, small enough for a CPU."""
+
+
+class WorkerError(KvboundsError):
+    """A worker that did not start or has died, with the last lines of its log."""
+
+
+def tiny_model(folder: Path) -> Path:
+    """Write the configuration of the tiny model into `folder`; the weights are random."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(dict(TINY_MODEL), indent=1), encoding="utf-8")
+    return folder
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """How a worker is started.
+
+    Parameters
+    ----------
+    model : Path or None
+        A folder with a model's ``config.json``; None is the tiny model. Weights are random.
+    eviction : str
+        One of `EVICTIONS`.
+    capacity : int
+        Tokens in the KV pool: the cache and the running queries share them.
+    device : {"cpu", "cuda"}
+        Where it runs.
+    page_size : int
+        Tokens a page.
+    seed : int
+        Seeds the plugin's draws.
+    max_running : int
+        Queries that may run at once.
+    chunk : int
+        Tokens of a prefill chunk.
+    extra : tuple of str
+        More flags for SGLang's server.
+    """
+
+    model: Path | None = None
+    eviction: str = "lru"
+    capacity: int = 4096
+    device: str = "cpu"
+    page_size: int = 1
+    seed: int = 0
+    max_running: int = 16
+    chunk: int = 8192
+    extra: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.eviction not in EVICTIONS:
+            raise InputError(
+                f"unknown eviction {self.eviction!r}",
+                where="--eviction",
+                fix=f"choose from {', '.join(EVICTIONS)}",
+            )
+        if self.device not in ("cpu", "cuda"):
+            raise InputError(f"device can be cpu or cuda, not {self.device!r}", where="--device")
+        for name in ("capacity", "page_size", "max_running", "chunk"):
+            if getattr(self, name) < 1:
+                raise InputError("is not positive", where=f"--{name.replace('_', '-')}")
+        if self.capacity < self.page_size:
+            raise InputError(
+                f"{self.capacity} tokens hold no page of {self.page_size}", where="--capacity"
+            )
+        if self.model is not None and not (self.model / "config.json").is_file():
+            raise InputError(
+                "has no config.json", where=str(self.model), fix="name a model's folder"
+            )
+
+    def command(self, python: str, model: Path, port: int) -> list[str]:
+        """The server's command line."""
+        flags: dict[str, Any] = {
+            "--model-path": model,
+            "--load-format": "dummy",
+            "--host": "127.0.0.1",
+            "--port": port,
+            "--device": self.device,
+            "--page-size": self.page_size,
+            "--max-total-tokens": self.capacity,
+            "--max-running-requests": self.max_running,
+            "--chunked-prefill-size": self.chunk,
+            "--random-seed": 0,
+        }
+        if self.device == "cpu":
+            flags |= {"--attention-backend": "torch_native", "--sampling-backend": "pytorch"}
+        switches = ["--skip-tokenizer-init", "--enable-metrics", "--enable-cache-report"]
+        if self.device == "cpu":
+            switches.append("--disable-cuda-graph")
+        if self.eviction in BACKENDS:
+            flags["--radix-cache-backend"] = self.eviction
+        else:
+            flags["--radix-eviction-policy"] = self.eviction
+        named = [str(part) for pair in flags.items() for part in pair]
+        return [python, "-m", "sglang.launch_server", *named, *switches, *self.extra]
+
+    def environment(self) -> dict[str, str]:
+        """The server's environment."""
+        value = {**os.environ, "KVBOUNDS_SEED": str(self.seed), "HF_HUB_OFFLINE": "1"}
+        value["PYTHONUNBUFFERED"] = "1"
+        if self.device == "cpu":
+            value["SGLANG_USE_CPU_ENGINE"] = "1"
+        if self.eviction in UNLISTED:
+            # SGLang's compiled tree knows only the policies that its command line offers.
+            value["SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND"] = "python"
+        return value
+
+
+@dataclass
+class Worker:
+    """One SGLang server in a process group of its own.
+
+    Attributes
+    ----------
+    url : str
+        Where it answers.
+    log : Path
+        All that it has printed.
+    """
+
+    options: WorkerOptions
+    port: int
+    folder: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """The server's log."""
+        return self.folder / f"worker-{self.port}.log"
+
+    def start(self, python: str = sys.executable) -> None:
+        """Start the server; returns at once.
+
+        Raises
+        ------
+        WorkerError
+            If SGLang is not installed or the port is busy.
+        """
+        if find_spec("sglang") is None and python == sys.executable:
+            raise WorkerError(
+                'SGLang is not installed; run pip install "kvbounds[sglang]" on a GPU machine or '
+                "empirical/sglang/install_cpu.sh VENV on a CPU one"
+            )
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                raise WorkerError(f"port {self.port} is busy; choose another --port")
+        model = self.options.model or tiny_model(self.folder / "tiny-model")
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self.options.command(python, model, self.port),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.options.environment(),
+                cwd=self.folder,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - it calls prctl and nothing else
+            )
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server's process runs."""
+        return self.process is not None and self.process.poll() is None
+
+    def tail(self, lines: int = 5) -> str:
+        """The last lines of the log, on one line."""
+        try:
+            text = self.log.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return "no log"
+        return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip())
+
+    def healthy(self, timeout: float = 2.0) -> bool:
+        """Whether the server says that it can serve."""
+        try:
+            with urllib.request.urlopen(f"{self.url}/health", timeout=timeout) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError, ValueError):
+            return False
+
+    def wait_ready(self, timeout: float = 300.0) -> None:
+        """Wait until it serves.
+
+        Raises
+        ------
+        WorkerError
+            If it dies or is not ready in time, with its log's last lines.
+        """
+        deadline = time.monotonic() + timeout
+        while not self.healthy():
+            if not self.alive:
+                code = self.process.returncode if self.process else None
+                raise WorkerError(f"worker {self.url} died (exit code {code}): {self.tail()}")
+            if time.monotonic() > deadline:
+                raise WorkerError(
+                    f"worker {self.url} was not ready after {timeout:g} s: {self.tail()}"
+                )
+            time.sleep(0.3)
+
+    def stop(self, grace: float = 10.0) -> None:
+        """Stop the server and every process that it has started; a second call does nothing."""
+        if self.process is None:
+            return
+        group = self.process.pid
+        for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, grace)):
+            if not _signal_group(group, number):
+                break
+            deadline = time.monotonic() + patience
+            while _signal_group(group, 0) and time.monotonic() < deadline:
+                self.process.poll()  # a dead leader is a zombie until it is asked
+                time.sleep(0.05)
+        self.process.wait()
+        self.process = None
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """Signal a process group; False if it is gone."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to end this process with its parent, so that a crash leaves no server behind."""
+    set_death_signal = 1
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
+
+
+@contextmanager
+def fleet(
+    options: Sequence[WorkerOptions],
+    ports: Sequence[int],
+    *,
+    folder: Path | None = None,
+    python: str = sys.executable,
+    timeout: float = 300.0,
+    on_ready: Callable[[Worker], None] = lambda worker: None,
+) -> Iterator[list[Worker]]:
+    """Start workers, wait until all serve, and stop them at the end whatever happens.
+
+    Parameters
+    ----------
+    options, ports : sequences of the same length
+        One a worker.
+    folder : Path, optional
+        Where the logs go; a temporary folder, removed afterwards, by default.
+    python : str
+        The interpreter that has SGLang.
+    timeout : float
+        Seconds to wait for readiness.
+    on_ready : callable
+        Told of each worker that serves.
+
+    Raises
+    ------
+    WorkerError
+        If a worker does not start.
+    """
+    home = folder or Path(tempfile.mkdtemp(prefix="kvbounds-workers-"))
+    home.mkdir(parents=True, exist_ok=True)
+    workers = [Worker(o, p, home) for o, p in zip(options, ports, strict=True)]
+    try:
+        for worker in workers:
+            worker.start(python)
+        for worker in workers:
+            worker.wait_ready(timeout)
+            on_ready(worker)
+        yield workers
+    finally:
+        for worker in workers:
+            worker.stop()
+        if folder is None:
+            shutil.rmtree(home, ignore_errors=True)
