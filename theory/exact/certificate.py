@@ -1,6 +1,7 @@
 """Certificates of exact ratios: JSON that another program can check line by line.
 
-Schema ``kvbounds/certificate/1``. Fractions are strings. Fields of a ratio's certificate:
+Schema ``kvbounds/certificate/1``. Fractions are strings. Fields of a ratio's certificate (``kind``
+is "ratio"):
 
 policy, ratio, complete
     The claim. Not complete: the ratio is a lower bound only.
@@ -18,6 +19,12 @@ upper
     ALG <= ratio * OPT + additive for every sequence, and no smaller constant will do.
 digest
     SHA-256 of all other fields as this module writes them.
+
+The value of a game (``kind`` is "value") has ``capacity``, the trie, ``beta``, ``queries``,
+``steps`` (one for each footprint), ``optimum`` as above, and ``caches``, lists of tokens. ``upper``
+is a policy: for each state, a pair of a cache and a work function, ``choices`` is the cache after each
+step. ``lower`` is an adversary: ``asked`` is its step in each state. ``potential``: the most that
+the other side can still gain under the ratio.
 """
 
 from __future__ import annotations
@@ -28,7 +35,9 @@ from typing import Any
 
 from theory.exact.cycle import CycleRatio
 from theory.exact.game import Automaton
+from theory.exact.ratio import Extreme
 from theory.exact.solver import ExactRatio
+from theory.exact.value import GameValue, Play
 from theory.jsonfile import dumps
 from theory.model import Instance
 
@@ -37,8 +46,8 @@ __all__ = ["SCHEMA", "certificate", "sealed"]
 SCHEMA = "kvbounds/certificate/1"
 
 
-def certificate(result: ExactRatio | CycleRatio) -> dict[str, Any]:
-    """The certificate of an exact ratio, or of the ratio of a cycle, for `jsonfile.write_json`.
+def certificate(result: ExactRatio | CycleRatio | GameValue) -> dict[str, Any]:
+    """The certificate of an exact ratio, of a cycle's ratio, or of the value of a game.
 
     Examples
     --------
@@ -48,6 +57,8 @@ def certificate(result: ExactRatio | CycleRatio) -> dict[str, Any]:
     >>> value["ratio"], value["lower"], value["upper"]["additive"]
     ('3/2', {'policy_cost': '3', 'optimum_cost': '2'}, '0')
     """
+    if isinstance(result, GameValue):
+        return sealed(_value(result))
     if isinstance(result, CycleRatio):
         witness, complete, upper = result.instance, result.ratio is None, None
     else:
@@ -88,10 +99,57 @@ def _upper(result: ExactRatio) -> dict[str, Any] | None:
         "policy": _automaton(game.policies),
         "optimum": _automaton(game.optima),
         "states": game.pairs.tolist(),
-        "potential": [str(Fraction(value, extreme.scale)) for value in extreme.potential],
+        "potential": _potential(extreme),
     }
 
 
 def _automaton(automaton: Automaton[Any]) -> dict[str, Any]:
     costs = [[str(cost) for cost in row] for row in automaton.costs]
     return {"targets": automaton.targets, "costs": costs}
+
+
+def _potential(extreme: Extreme, factor: Fraction = Fraction(1)) -> list[str]:
+    assert extreme.potential is not None
+    return [str(Fraction(value, extreme.scale) * factor) for value in extreme.potential]
+
+
+def _value(result: GameValue) -> dict[str, Any]:
+    board, policy, adversary = result.board, result.policy, result.adversary
+    assert policy.extreme is not None
+    used = sorted({board.states[state][0] for state in (*policy.states, *adversary.states)})
+    place = {cache: index for index, cache in enumerate(used)}
+    masks = [board.caches[cache] for cache in used]
+
+    def pairs(play: Play) -> list[list[int]]:
+        return [[place[c], f] for c, f in (board.states[state] for state in play.states)]
+
+    value: dict[str, Any] = {
+        "schema": SCHEMA,
+        "kind": "value",
+        "ratio": str(result.upper),
+        "complete": result.complete,
+        "capacity": board.arena.capacity,
+        **board.arena.trie.to_json(),
+        "beta": board.arena.beta,
+        "queries": list(board.arena.used_queries),
+        "steps": [list(step) for step in board.steps],
+        "caches": [[t for t in range(len(board.arena.trie)) if c >> t & 1] for c in masks],
+        "optimum": _automaton(board.optima),
+        "upper": {
+            "ratio": str(result.upper),
+            "additive": _potential(policy.extreme)[0],
+            "states": pairs(policy),
+            "choices": [[place[board.states[s][0]] for s in row] for row in policy.moves.tolist()],
+            "potential": _potential(policy.extreme),
+        },
+        "lower": None,
+    }
+    if adversary.extreme is not None:
+        # The policy's play alone is solved for growth / cost, the inverse ratio.
+        value["lower"] = {
+            "ratio": str(result.lower),
+            "states": pairs(adversary),
+            "asked": [step for (step,) in adversary.moves.tolist()],
+            "potential": _potential(adversary.extreme, result.lower),
+        }
+    return value

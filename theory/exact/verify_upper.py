@@ -6,7 +6,7 @@ serving the steps so far and ending in Z, where a token costs 1 to load and noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, lcm
@@ -16,12 +16,20 @@ import numpy as np
 
 from theory.errors import InputError
 from theory.eviction import make_policy
+from theory.eviction.base import Sees
 from theory.exact.entry import Entry, reject
 from theory.exact.replay import Player
 from theory.model import Instance
 from theory.trie import ROOT, TokenTrie
 
-__all__ = ["WorkFunctions", "admissible_steps", "check_automaton", "verify_upper"]
+__all__ = [
+    "WorkFunctions",
+    "check_automaton",
+    "check_pairs",
+    "check_potential",
+    "check_steps",
+    "verify_upper",
+]
 
 State = TypeVar("State")
 
@@ -44,6 +52,7 @@ class WorkFunctions:
 
     def __init__(self, trie: TokenTrie, capacity: int) -> None:
         self.trie = trie
+        self.capacity = capacity
         found: list[frozenset[int]] = [frozenset()]
         parents = trie.parents()
         for token, parent in enumerate(parents):  # ancestors first: extend all sets so far
@@ -77,8 +86,13 @@ class WorkFunctions:
         least = int(after.min())
         return (after - least).astype(np.int32).tobytes(), least
 
+    def largest(self, tokens: frozenset[int], locked: frozenset[int]) -> list[frozenset[int]]:
+        """The largest prefix-closed caches among `tokens` that hold all `locked` ones."""
+        size = min(len(tokens), self.capacity)
+        return [c for c in self.caches if len(c) == size and locked <= c <= tokens]
 
-def admissible_steps(
+
+def _admissible_batches(
     trie: TokenTrie, capacity: int, beta: int, queries: list[int]
 ) -> dict[tuple[int, ...], tuple[int, ...]]:
     """The admissible batches of exactly `beta` of the queries, and their footprints."""
@@ -90,39 +104,43 @@ def admissible_steps(
     return found
 
 
-def _check_steps(upper: Entry, trie: TokenTrie, capacity: int, policy: str) -> list[list[int]]:
-    """The steps of the certificate: all that the policy can tell apart, each exactly once."""
+def check_steps(upper: Entry, trie: TokenTrie, capacity: int, sees: Sees) -> list[list[int]]:
+    """The steps of the certificate: all that can be told apart, each exactly once.
+
+    Parameters
+    ----------
+    upper : Entry
+        An object with ``beta``, ``queries`` and ``steps``.
+    trie, capacity : TokenTrie, int
+        The tokens, and B.
+    sees : {"footprint", "queries", "order"}
+        What makes two batches different.
+    """
     beta = upper.at("beta").integer(1, len(trie))
     queries = upper.at("queries").integers(0, len(trie) - 1)
     if queries != sorted(set(queries)) or len(queries) < beta:
         reject(upper.at("queries"), f"is not an increasing list of at least {beta} queries")
     if comb(len(queries), beta) > MOST_BATCHES:
         reject(upper.at("beta"), "gives too many batches to check")
-    batches = admissible_steps(trie, capacity, beta, queries)
+    batches = _admissible_batches(trie, capacity, beta, queries)
     for index, query in enumerate(queries):
         if not any(query in batch for batch in batches):
             reject(upper.at("queries").at(index), f"{query} is in no admissible batch")
-    made = make_policy(policy)
-    by_footprint = made.sees == "footprint" and made.granularity == "token"
-    wanted: set[Hashable]
-    if by_footprint:
-        wanted = set(batches.values())
-    elif made.sees == "order":
-        wanted = {order for batch in batches for order in permutations(batch)}
-    else:
-        wanted = set(batches)
+
+    def told_apart(order: tuple[int, ...]) -> tuple[int, ...]:
+        if sees == "footprint":
+            return batches[tuple(sorted(order))]
+        return order if sees == "order" else tuple(sorted(order))
+
+    wanted = {told_apart(order) for batch in batches for order in permutations(batch)}
     steps: list[list[int]] = []
     for entry in upper.at("steps").items():
         step = entry.integers(0, len(trie) - 1)
-        batch = tuple(sorted(step))
-        if batch not in batches:
+        if tuple(sorted(step)) not in batches:
             reject(entry, f"{step} is no admissible batch of {beta} of the queries")
-        shown: Hashable = batches[batch] if by_footprint else batch
-        if made.sees == "order":
-            shown = tuple(step)
-        if shown not in wanted:
-            reject(entry, f"{step} is in the list before, as far as {policy} can tell")
-        wanted.remove(shown)
+        if told_apart(tuple(step)) not in wanted:
+            reject(entry, f"{step} is in the list before, as far as it can be told apart")
+        wanted.remove(told_apart(tuple(step)))
         steps.append(step)
     if wanted:
         reject(upper.at("steps"), f"{len(wanted)} admissible steps are missing")
@@ -191,11 +209,13 @@ def verify_upper(upper: Entry, instance: Instance, policy: str, ratio: Fraction)
     """
     upper.only("beta", "queries", "steps", "additive", "policy", "optimum", "states", "potential")
     trie, capacity = instance.trie, instance.capacity
-    steps = _check_steps(upper, trie, capacity, policy)
+    made = make_policy(policy)
+    # A node-granular cache remembers where queries end.
+    by_queries = made.granularity == "node" and made.sees == "footprint"
+    steps = check_steps(upper, trie, capacity, "queries" if by_queries else made.sees)
     for number, batch in enumerate(instance.steps):
         if not any(sorted(trie.footprint(step)) == sorted(trie.footprint(batch)) for step in steps):
-            raise_at = f"step {number} of the instance is none of these steps"
-            reject(upper.at("steps"), raise_at)
+            reject(upper.at("steps"), f"step {number} of the instance is none of these")
     footprints = [trie.footprint(step) for step in steps]
     functions = WorkFunctions(trie, capacity)
     optimum = check_automaton(
@@ -221,82 +241,88 @@ def _check_potential(
     ratio: Fraction,
 ) -> Fraction:
     """Check the product: closed, and the least potential on it."""
-    number: dict[tuple[int, int], int] = {}
-    pairs: list[tuple[int, int]] = []
-    for entry in upper.at("states").items():
-        if len(list(entry.items(2))) == 2:
-            pair = (
-                entry.at(0).integer(0, len(policy[0]) - 1),
-                entry.at(1).integer(0, len(optimum[0]) - 1),
-            )
-        if pair in number:
-            reject(entry, f"is the same as state {number[pair]}")
-        number[pair] = len(pairs)
-        pairs.append(pair)
-    if not pairs or pairs[0] != (0, 0):
-        reject(upper.at("states"), "does not begin with [0, 0]")
-    values = [entry.fraction() for entry in upper.at("potential").items(len(pairs))]
-    scale = lcm(
-        ratio.denominator,
-        *{value.denominator for value in values},
-        *{cost.denominator for row in policy[1] for cost in row},
-    )
-    potential = [int(value * scale) for value in values]
-    paid = [[int(cost * scale) for cost in row] for row in policy[1]]
-    owed = [[int(cost * ratio * scale) for cost in row] for row in optimum[1]]
-    width = len(paid[0])
-    tight: list[list[int]] = [[] for _ in pairs]  # the states that each state is pinned by
+    pairs, number = check_pairs(upper.at("states"), len(policy[0]), len(optimum[0]))
+    edges: list[list[tuple[int, Fraction]]] = []
     for state, (left, right) in enumerate(pairs):
-        here = potential[state]
-        if here < 0:
-            reject(upper.at("potential").at(state), "is negative")
-        for step in range(width):
+        row = []
+        for step, paid in enumerate(policy[1][left]):
             then = number.get((policy[0][left][step], optimum[0][right][step]))
             if then is None:
+                reject(upper.at("states").at(state), f"step {step} leads to a missing state")
+            row.append((then, paid - ratio * optimum[1][right][step]))
+        edges.append(row)
+    least = check_potential(upper, edges)
+    upper.at("additive").expect(str(least))
+    return least
+
+
+def check_pairs(
+    entry: Entry, left: int, right: int
+) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
+    """The pairs of a list of states, all different, (0, 0) first; and the number of each."""
+    number: dict[tuple[int, int], int] = {}
+    for pair_entry in entry.items():
+        list(pair_entry.items(2))
+        pair = pair_entry.at(0).integer(0, left - 1), pair_entry.at(1).integer(0, right - 1)
+        if pair in number:
+            reject(pair_entry, f"is the same as state {number[pair]}")
+        number[pair] = len(number)
+    if not number or next(iter(number)) != (0, 0):
+        reject(entry, "does not begin with [0, 0]")
+    return list(number), number
+
+
+def check_potential(entry: Entry, edges: list[list[tuple[int, Fraction]]]) -> Fraction:
+    """Check that ``potential`` is the most that a walk from each state gains; that of state 0.
+
+    Parameters
+    ----------
+    entry : Entry
+        An object with the lists ``states`` and ``potential``.
+    edges : list of list of (int, Fraction)
+        Target and gain of every edge, for each state.
+
+    Notes
+    -----
+    No walk gains more: potential >= gain + potential of the target, and >= 0. Some walk gains as
+    much: along edges on which equality holds a state of potential 0 can be reached.
+    """
+    values = [value.fraction() for value in entry.at("potential").items(len(edges))]
+    scale = lcm(
+        *{value.denominator for value in values},
+        *{gain.denominator for row in edges for _, gain in row},
+    )
+    potential = [int(value * scale) for value in values]
+    tight: list[list[int]] = [[] for _ in edges]
+    for state, row in enumerate(edges):
+        if potential[state] < 0:
+            reject(entry.at("potential").at(state), "is negative")
+        for step, (then, gain) in enumerate(row):
+            slack = potential[state] - potential[then] - int(gain * scale)
+            if slack < 0:
                 reject(
-                    upper.at("states").at(state), f"step {step} leads to a state that is missing"
+                    entry.at("potential").at(state),
+                    f"edge {step} gains {Fraction(-slack, scale)} more than it allows",
                 )
-            surplus = here - potential[then] - paid[left][step] + owed[right][step]
-            if surplus < 0:
-                reject(
-                    upper.at("potential").at(state),
-                    f"step {step} gains {Fraction(-surplus, scale)} more than it allows",
-                )
-            if surplus == 0:
+            if slack == 0:
                 tight[then].append(state)
-    reached = [False] * len(pairs)
-    queue = [state for state in range(len(pairs)) if potential[state] == 0]
-    for state in queue:
-        reached[state] = True
-    for state in queue:
-        for before in tight[state]:
-            if not reached[before]:
-                reached[before] = True
-                queue.append(before)
-    for state, found in enumerate(reached):
-        if not found:
-            reject(upper.at("potential").at(state), "no walk gains as much: it is not the least")
-    _check_reachable(upper, pairs, number, policy[0], optimum[0])
-    if upper.at("additive").fraction() != values[0]:
-        upper.at("additive").expect(str(values[0]))
+    attained = _spread([s for s, value in enumerate(potential) if value == 0], tight)
+    reached = _spread([0], [[then for then, _ in row] for row in edges])
+    for state in range(len(edges)):
+        if state not in attained:
+            reject(entry.at("potential").at(state), "is not the least: no walk gains as much")
+        if state not in reached:
+            reject(entry.at("states").at(state), "no walk leads to this state")
     return values[0]
 
 
-def _check_reachable(
-    upper: Entry,
-    pairs: list[tuple[int, int]],
-    number: dict[tuple[int, int], int],
-    left: list[list[int]],
-    right: list[list[int]],
-) -> None:
-    reached = {0}
-    queue = [0]
+def _spread(start: list[int], targets: list[list[int]]) -> set[int]:
+    """All states that can be reached from those in `start`."""
+    reached = set(start)
+    queue = list(start)
     for state in queue:
-        a, b = pairs[state]
-        for pair in zip(left[a], right[b], strict=True):
-            if number[pair] not in reached:
-                reached.add(number[pair])
-                queue.append(number[pair])
-    for state in range(len(pairs)):
-        if state not in reached:
-            reject(upper.at("states").at(state), "no walk leads to this pair")
+        for then in targets[state]:
+            if then not in reached:
+                reached.add(then)
+                queue.append(then)
+    return reached
