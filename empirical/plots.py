@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theory.bounds import evaluate
+from theory.errors import InputError
 from theory.jsonfile import write_bytes
 
 if TYPE_CHECKING:
@@ -80,19 +81,21 @@ def ratio_vs_capacity(rows: Sequence[ValidationRow], path: str | Path) -> None:
     Left, Leaf-LRU on its worst case, for every L and beta; in the middle, the randomised policies
     on random requests (*yao*) and on the slack family; right, the trace.
     """
-    with figure(columns=3) as (drawn, (left, middle, right)):
-        _worst_case(left, [row for row in rows if row.case == "cyclic"])
-        _randomised(middle, [row for row in rows if row.case in ("yao", "slack-fixed")])
-        traced = [row for row in rows if row.case not in _FAMILIES and "start" not in row.case]
-        _on_trace(right, traced)
+    panels = (
+        (_worst_case, [row for row in rows if row.case == "cyclic"]),
+        (_randomised, [row for row in rows if row.case in ("yao", "slack-fixed")]),
+        (_on_trace, [row for row in rows if row.on_trace]),
+    )
+    drawn_panels = [(draw, found) for draw, found in panels if found]
+    if not drawn_panels:
+        raise InputError("there is nothing to draw", where=str(path))
+    with figure(columns=len(drawn_panels)) as (drawn, all_axes):
+        for letter, axes, (draw, found) in zip("abc", all_axes, drawn_panels, strict=False):
+            axes.set_title(f"({letter}) {draw(axes, found)}")
         save(drawn, path)
 
 
-_FAMILIES = ("cyclic", "adaptive", "yao", "slack-fixed", "random")
-
-
-def _worst_case(axes: Any, rows: Sequence[ValidationRow]) -> None:
-    axes.set_title("(a) Leaf-LRU on its worst case")
+def _worst_case(axes: Any, rows: Sequence[ValidationRow]) -> str:
     footprints = sorted({row.u for row in rows})
     for u, colour, marker in zip(footprints, COLOURS, MARKERS, strict=False):
         chosen = sorted((row for row in rows if row.u == u), key=lambda row: row.B)
@@ -110,10 +113,10 @@ def _worst_case(axes: Any, rows: Sequence[ValidationRow]) -> None:
     axes.plot([], [], color="#777777", linewidth=1, label=r"proven: $B - L - \beta + 2$")
     _log(axes, "capacity $B$ (tokens)", both=True)
     axes.legend()
+    return "Leaf-LRU on its worst case"
 
 
-def _randomised(axes: Any, rows: Sequence[ValidationRow]) -> None:
-    axes.set_title("(b) Randomised policies")
+def _randomised(axes: Any, rows: Sequence[ValidationRow]) -> str:
     series = (
         ("rlt", "yao", "rlt, random requests"),
         ("rlt", "slack-fixed", "rlt, slack family"),
@@ -133,7 +136,7 @@ def _randomised(axes: Any, rows: Sequence[ValidationRow]) -> None:
             capsize=2,
             label=label,
         )
-    slots = range(max(2, min(map(_free, rows), default=2)), max(map(_free, rows), default=2) + 1)
+    slots = range(min(map(_free, rows)), max(map(_free, rows)) + 1)
     for name, text, line in (
         ("yao-lower", "proven lower, all policies: $H_k$", "--"),
         ("rlt-upper", "proven upper, rlt: $2(2 + H_{k-1})$", "-"),
@@ -156,10 +159,10 @@ def _randomised(axes: Any, rows: Sequence[ValidationRow]) -> None:
     _log(axes, "free slots $k = B - u + 1$ (tokens)", both=True)
     axes.set_ylim(0.9, 70)
     axes.legend(loc="upper left")
+    return "Randomised policies"
 
 
-def _on_trace(axes: Any, rows: Sequence[ValidationRow]) -> None:
-    axes.set_title(f"(c) Trace: {rows[0].case}" if rows else "(c) Trace")
+def _on_trace(axes: Any, rows: Sequence[ValidationRow]) -> str:
     for policy, colour, marker in zip(("leaf-lru", "rlt"), COLOURS, MARKERS, strict=False):
         chosen = sorted((row for row in rows if row.policy == policy), key=lambda row: row.B)
         axes.errorbar(
@@ -175,6 +178,7 @@ def _on_trace(axes: Any, rows: Sequence[ValidationRow]) -> None:
     axes.axhline(1, color="#000000", linewidth=1, linestyle="--", label="offline optimum")
     _log(axes, "capacity $B$ (blocks)", both=False)
     axes.legend()
+    return f"Trace: {rows[0].case}"
 
 
 def _free(row: ValidationRow) -> int:

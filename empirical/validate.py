@@ -69,6 +69,8 @@ class ValidationRow:
         Where the bounds come from.
     holds : bool
         Whether they hold here.
+    on_trace : bool
+        Whether the sequence is a whole trace.
     """
 
     case: str
@@ -85,6 +87,7 @@ class ValidationRow:
     additive: int
     source: str
     holds: bool
+    on_trace: bool = False
 
     @property
     def status(self) -> str:
@@ -315,7 +318,8 @@ def _trace(trace: Trace, part: int, seeds: Sequence[int]) -> list[ValidationRow]
     """A trace at a capacity of one `part`-th of its distinct blocks."""
     capacity = max(len(trace.parent) // part, int(trace.blocks.max()))
     sequence = _Sequence(trace.instance(capacity), solved=False)
-    return _held(trace.name, sequence, seeds, ("leaf-lru", "rlt"))
+    rows = _held(trace.name, sequence, seeds, ("leaf-lru", "rlt"))
+    return [replace(row, on_trace=True) for row in rows]
 
 
 def _held(

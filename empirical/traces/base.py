@@ -225,23 +225,21 @@ class Trace:
         batch : int
             Consecutive requests that are served together, as one step.
         partial : {"keep", "drop"}
-            Whether the partial last page of a prompt takes a page of its own or is not cached.
+            Whether the partial last page of a prompt takes a page of its own or is not cached (and
+            so for the partial last block, if the capacity counts blocks).
         """
         if unit not in ("block", "token"):
             raise InputError(f"unit can be 'block' or 'token', not {unit!r}", where="unit")
-        in_blocks = unit == "block"
-        units = units_of(
-            self.parent,
-            np.ones_like(self.parent) if in_blocks else self.fill,
-            self.last,
-            self.blocks if in_blocks else self.input_length,
-            page_size=page_size,
-            partial=partial,
-        )
+        tokens = page_size * (self.block_size if unit == "block" else 1)
+        if unit == "block" and partial == "keep":  # a partial block takes a whole one
+            size, length, page = np.ones_like(self.parent), self.blocks, page_size
+        else:
+            size, length, page = self.fill, self.input_length, tokens
+        units = units_of(self.parent, size, self.last, length, page_size=page, partial=partial)
         return TraceSteps.cut(
             units,
             self.input_length,
-            unit_tokens=page_size * (self.block_size if in_blocks else 1),
+            unit_tokens=tokens,
             unit_name=f"{unit}s" if page_size == 1 else "pages",
             batch=batch,
             line=self.line,

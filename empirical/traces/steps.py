@@ -108,6 +108,8 @@ def units_of(
         raise InputError(f"page size {page_size!r} is not a positive integer", where="page size")
     if partial not in ("keep", "drop"):
         raise InputError(f"partial pages can be 'keep' or 'drop', not {partial!r}")
+    if page_size == 1 and (size == 1).all():  # every atom is a unit
+        return Units(parent, size, last, length)
     above = _atoms_above(parent, size)
     pages = (above + size) // page_size - above // page_size  # full pages that end in each block
     whole = length // page_size

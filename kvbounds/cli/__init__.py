@@ -101,4 +101,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             "(KVBOUNDS_DEBUG=1 shows where)",
             2,
         )
+    if code == 130:  # typer turns Ctrl-C into this code, without a word
+        _fail("interrupted; what was finished is kept", 130)
     sys.exit(code if isinstance(code, int) else 0)

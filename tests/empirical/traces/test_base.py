@@ -232,6 +232,26 @@ def test_units_and_capacities() -> None:
         SMALL.instance(0)
 
 
+@examples(40)
+@given(prompts(), st.integers(1, 5), st.integers(1, 2))
+def test_partial_blocks_can_be_dropped(
+    found: list[Prompt], block_size: int, page_size: int
+) -> None:
+    """As in SGLang and vLLM: whole blocks only, whatever the capacity counts."""
+    trace = trace_of(found, block_size)
+    steps = trace.steps(page_size=page_size, partial="drop")
+    assert steps.units.depth.tolist() == [len(p) // (block_size * page_size) for p in found]
+    if steps.units.depth.any():
+        wanted = names(found, block_size * page_size, "drop")
+        assert sharing(paths(steps)) == sharing(wanted)  # type: ignore[arg-type]
+        nothing = np.zeros(len(steps.served), dtype=np.int64)
+        hits = steps.units.depth * block_size * page_size
+        assert steps.hit_tokens(nothing).tolist() == hits.tolist()
+        whole = np.array([len(p) for p in found]) == hits
+        again = hits - whole * (hits > 0) * block_size * page_size
+        assert steps.hit_tokens(nothing, "all-but-last").tolist() == again.tolist()
+
+
 def test_select_renumbers() -> None:
     part = SMALL.select([1, 2])
     assert (part.parent.tolist(), part.line.tolist()) == ([ROOT, 0], [2, 3])
