@@ -12,7 +12,8 @@ __all__ = ["ClearClock"]
 class ClearClock(Clock):
     """`Clock` with the reference bit clear at insertion.
 
-    Its ratio is 2B on stars with B = 2, 3, 4, above B - u + 1 (adversary family ``clock-star``).
+    Its ratio is at least 2k - 1, above the k = B - u + 1 of marking policies (adversary family
+    ``clock-star``); on stars with B = 2, 3 it is exactly that.
     """
 
     bit_at_insertion: ClassVar[bool] = False

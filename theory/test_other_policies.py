@@ -1,0 +1,177 @@
+"""What holds for the policies of real systems, and what does not: exact ratios and witnesses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+
+from adversary.families import FAMILIES
+from adversary.slack import three_chains
+from mip.belady import farthest_next_use
+from tests.theory.law import laws
+from tests.theory.strategies import examples, instances
+from theory.bounds import evaluate
+from theory.cache import run
+from theory.eviction import Step
+from theory.eviction.clock_clear import ClearClock
+from theory.exact.arena import Arena
+from theory.exact.solver import ExactRatio, exact_ratio
+from theory.model import Instance
+from theory.trie import TokenTrie
+
+
+def star(leaves: int) -> TokenTrie:
+    return TokenTrie.from_parents([-1] * leaves)
+
+
+def optimum(instance: Instance) -> int:
+    misses = farthest_next_use(instance, schedule=False).misses
+    assert misses is not None
+    return misses
+
+
+def per_cycle(instance: Instance, policy: str) -> tuple[int, int]:
+    """The misses of the policy and of the optimum in the fourth cycle."""
+    few, more = instance.unrolled(3), instance.unrolled(4)
+    cost = run(more, policy).misses - run(few, policy).misses
+    return cost, optimum(more) - optimum(few)
+
+
+def solved(found: ExactRatio) -> Fraction | None:
+    assert found.complete
+    return found.ratio
+
+
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize(
+    ("policy", "family"),
+    [
+        *((policy, "frequency") for policy in ("lfu", "slru", "hits-per-token")),
+        *((policy, "newest-first") for policy in ("mru", "filo")),
+    ],
+)
+def test_five_policies_have_no_ratio_at_all(policy: str, family: str, length: int) -> None:
+    cost, best = per_cycle(FAMILIES[family](length=length), policy)
+    assert (cost, best) == (2, 0)
+
+
+@pytest.mark.parametrize("policy", ["lfu", "slru", "hits-per-token", "mru", "filo"])
+def test_the_exact_solver_calls_them_unbounded(policy: str) -> None:
+    assert solved(exact_ratio(Arena(star(3), 2), policy)) is None
+
+
+def test_sglang_exceeds_the_marking_bound() -> None:
+    instance = FAMILIES["sglang"]()
+    assert (instance.capacity, instance.u) == (5, 1)
+    assert per_cycle(instance, "sglang-lru") == (18, 3)
+    assert Fraction(18, 3) > evaluate("marking-upper", B=5, u=1)
+    # Splitting the node before it is stamped repairs it.
+    assert per_cycle(instance, "node-lru") == (9, 3)
+
+
+def test_sglang_on_that_trie_is_six_exactly() -> None:
+    instance = FAMILIES["sglang"]()
+    assert solved(exact_ratio(Arena(instance.trie, 5), "sglang-lru")) == 6
+    assert solved(exact_ratio(Arena(instance.trie, 5), "node-lru")) == 5
+
+
+@pytest.mark.parametrize(("size", "handle"), [(4, 0), (7, 3)])
+def test_whole_nodes_reach_the_bound_on_two_chains(size: int, handle: int) -> None:
+    instance = FAMILIES["two-chains"](size=size, handle=handle)
+    assert per_cycle(instance, "node-lru") == (2 * instance.k, 2)
+    assert per_cycle(instance, "leaf-lru") == (2, 2)
+
+
+@pytest.mark.parametrize("slots", [3, 4, 5, 6])
+def test_whole_nodes_lose_the_logarithm(slots: int) -> None:
+    instance = FAMILIES["rlt-node"](slots=slots)
+    queries = sorted({query for step in instance.steps for query in step})
+    arena = Arena(instance.trie, instance.capacity, queries=queries)
+    assert solved(exact_ratio(arena, "rlt-node")) == evaluate("rlt-node-lower", k=slots)
+
+
+def test_uniform_leaves_do_not_lose_it_there() -> None:
+    for slots in (4, 6):
+        instance = FAMILIES["rlt-node"](slots=slots)
+        queries = sorted({query for step in instance.steps for query in step})
+        arena = Arena(instance.trie, instance.capacity, queries=queries)
+        assert solved(exact_ratio(arena, "rlt-step")) == Fraction(3, 2)
+
+
+@given(instances(most_tokens=10, most_steps=40, most_queries=3))
+@examples(150)
+def test_fifo_is_at_most_b(instance: Instance) -> None:
+    bound = evaluate("fifo-upper", B=instance.capacity) * optimum(instance) + instance.capacity
+    assert run(instance, "fifo").misses <= bound
+
+
+def test_fifo_exceeds_the_marking_bound_with_batches() -> None:
+    instance = FAMILIES["fifo-batch"]()
+    assert (instance.capacity, instance.u, instance.beta) == (3, 2, 2)
+    assert per_cycle(instance, "fifo") == (9, 3)
+    assert Fraction(9, 3) > evaluate("marking-upper", B=3, u=2)
+    assert solved(exact_ratio(Arena(star(4), 3, beta=2), "fifo")) == 3
+
+
+@pytest.mark.parametrize("slots", [2, 3])
+@pytest.mark.parametrize("extra", [1, 2])
+def test_a_clock_whose_bit_is_clear_at_insertion_pays_almost_twice(slots: int, extra: int) -> None:
+    arena = Arena(star(slots + extra), slots)
+    assert solved(exact_ratio(arena, "clock-clear")) == 2 * slots - 1
+    # With the bit set at insertion it is as good as a marking policy here.
+    assert solved(exact_ratio(arena, "clock")) == evaluate("marking-upper", B=slots, u=1)
+
+
+def test_the_order_in_which_a_clock_takes_new_tokens_matters() -> None:
+    # Were new tokens put behind the hand before it moves, the ratio would be 2 B: the tokens that
+    # the hand clears would come after them.
+    policy = f"{EarlyClock.__module__}:{EarlyClock.__name__}"
+    for slots in (2, 3):
+        assert solved(exact_ratio(Arena(star(slots + 1), slots), policy)) == 2 * slots
+
+
+class EarlyClock(ClearClock):
+    """A clock whose new tokens stand in the circle before the hand moves."""
+
+    def on_step(self, step: Step) -> None:
+        super().on_step(step)
+        self.circle.extend(self.loaded)
+        self.loaded = ()
+
+
+def test_a_clock_exceeds_the_marking_bound_with_batches() -> None:
+    found = solved(exact_ratio(Arena(star(5), 4, beta=2), "clock"))
+    assert found == 4 > evaluate("marking-upper", B=4, u=2)
+
+
+def test_three_chains_refute_the_marker_ratio_for_single_queries() -> None:
+    instance = three_chains(singles=5)
+    assert (instance.capacity, instance.k, instance.beta) == (9, 9, 1)
+    third = len(instance.cycle) // 3
+    for policy in ("rlt", "rlt-step"):
+        costs = [cost for _, cost in laws(instance.unrolled(1), policy)]
+        # From the second phase on each costs the same, and the optimum misses once in it.
+        assert sum(costs[third : 2 * third]) == Fraction(118463, 25200)
+        assert sum(costs[2 * third :]) == Fraction(118463, 25200)
+    assert per_cycle(instance, "leaf-lru")[1] == 3
+    assert Fraction(118463, 25200) > evaluate("broom-exact", k=9)
+    assert Fraction(118463, 25200) < evaluate("one-new-upper", k=9)
+
+
+@pytest.mark.parametrize(
+    ("policy", "parents", "capacity", "beta", "ratio"),
+    [
+        ("rlt-step", [-1, -1, -1, -1, -1, 0], 4, 2, Fraction(43, 16)),
+        ("rlt", [-1, -1, -1, -1, 0, 1, 2], 5, 3, Fraction(11, 4)),
+    ],
+)
+@pytest.mark.slow
+def test_batches_refute_the_marker_ratio(
+    policy: str, parents: list[int], capacity: int, beta: int, ratio: Fraction
+) -> None:
+    arena = Arena(TokenTrie.from_parents(parents), capacity, beta=beta)
+    found = exact_ratio(arena, policy, most_states=60_000)
+    assert found.ratio is not None
+    assert found.ratio >= ratio > evaluate("broom-exact", k=capacity - beta + 1)
