@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from hypothesis import strategies as st
 
 from theory.cache import PrefixCache, RunResult, run
 from theory.engine import StepCounts
+from theory.engine import kernel as kernels
 from theory.eviction import EvictionPolicy, Step
 from theory.model import Instance
 from theory.trie import TokenTrie
+
+WAYS = ("compiled", "interpreted")
+"""How a light kernel can run."""
+
+
+@contextmanager
+def running(way: str) -> Iterator[None]:
+    """Run the light kernels in one of the `WAYS`, whatever the work."""
+    patience = kernels.PATIENCE
+    kernels.PATIENCE = -1 if way == "compiled" else 2**62
+    try:
+        yield
+    finally:
+        kernels.PATIENCE = patience
 
 
 @st.composite

@@ -4,28 +4,33 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.engine.instances import agrees, instances
+from tests.engine.instances import WAYS, agrees, instances, running
 from theory.cache import run
 from theory.engine import Flat, StackDistances, simulate
 from theory.model import Instance
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(instances())
-def test_equals_the_specification_at_every_step(instance: Instance) -> None:
-    flat = Flat.from_instance(instance)
-    assert agrees(simulate(flat, "leaf-lru", instance.capacity), instance, "leaf-lru")
-
-
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("policy", ["leaf-lru", "vllm-lru"])
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(instances())
+def test_equals_the_specification_at_every_step(policy: str, way: str, instance: Instance) -> None:
+    with running(way):
+        counts = simulate(Flat.from_instance(instance), policy, instance.capacity)
+    assert agrees(counts, instance, policy)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("policy", ["leaf-lru", "vllm-lru"])
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(instances())
 def test_one_pass_equals_the_specification_at_every_capacity(
-    policy: str, instance: Instance
+    policy: str, way: str, instance: Instance
 ) -> None:
     flat = Flat.from_instance(instance)
     distances = StackDistances(flat, by_query=policy == "vllm-lru")
-    curve = distances.misses()
+    with running(way):
+        curve = distances.misses()
     late = distances.misses(first_step=flat.steps // 2)
     for capacity in range(int(flat.footprint.max()), flat.units + 2):
         at = instance.with_capacity(capacity)

@@ -2,17 +2,20 @@
 
 from functools import cache
 
+import pytest
 from hypothesis import given, settings
 
-from tests.engine.instances import instances, run_farthest, same
+from tests.engine.instances import WAYS, instances, run_farthest, running, same
 from theory.engine import Flat, optimum
 from theory.model import Instance
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(instances(most_steps=20))
-def test_equals_the_clairvoyant_scan_at_every_step(instance: Instance) -> None:
-    counts = optimum(Flat.from_instance(instance), instance.capacity)
+def test_equals_the_clairvoyant_scan_at_every_step(way: str, instance: Instance) -> None:
+    with running(way):
+        counts = optimum(Flat.from_instance(instance), instance.capacity)
     assert same(counts, run_farthest(instance))
 
 
@@ -48,14 +51,17 @@ def fewest_misses(instance: Instance, capacity: int, bypass: bool) -> int:
     return min(costs.values())
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(instances(most_tokens=7, most_steps=9))
-def test_no_schedule_misses_less(instance: Instance) -> None:
+def test_no_schedule_misses_less(way: str, instance: Instance) -> None:
     flat = Flat.from_instance(instance)
     capacity = instance.capacity
-    assert optimum(flat, capacity).misses.sum() == fewest_misses(instance, capacity, False)
+    with running(way):
+        assert optimum(flat, capacity).misses.sum() == fewest_misses(instance, capacity, False)
     for smaller in {1, max(1, capacity - 2), capacity}:
-        with_bypass = optimum(flat, smaller, bypass=True)
+        with running(way):
+            with_bypass = optimum(flat, smaller, bypass=True)
         assert with_bypass.misses.sum() == fewest_misses(instance, smaller, True)
         held = (with_bypass.misses - with_bypass.evicted).cumsum()
         assert (held >= 0).all() and (held <= smaller).all()

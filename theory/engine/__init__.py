@@ -2,7 +2,8 @@
 
 from theory.engine.curve import StackDistances
 from theory.engine.flat import Flat, StepCounts
+from theory.engine.kernel import expect
 from theory.engine.optimal import optimum
 from theory.engine.simulate import simulate, supports
 
-__all__ = ["Flat", "StackDistances", "StepCounts", "optimum", "simulate", "supports"]
+__all__ = ["Flat", "StackDistances", "StepCounts", "expect", "optimum", "simulate", "supports"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from theory.engine.flat import Runs, StepCounts
-from theory.engine.kernel import BOOL, COUNTS, INT, NOTHING, RUNS, kernel
+from theory.engine.kernel import kernel
 
 __all__ = ["second_chance"]
 
 
-@kernel(NOTHING, RUNS, INT, BOOL, COUNTS)
+@kernel()
 def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: StepCounts) -> None:
     """Fill `counts`; runs are single units.
 

@@ -42,7 +42,9 @@ class StackDistances:
         """The number of units before each used run in the list, before its step."""
         from theory.engine.stack import stack_positions
 
-        return stack_positions(self.runs.weight, self.runs.start, self.runs.use)
+        position = np.empty(len(self.runs.use), np.int64)
+        stack_positions(self.runs, position)
+        return position
 
     def counts(self, capacity: int) -> StepCounts:
         """Hits, misses and evictions of every step at one capacity.

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from theory.engine.kernel import inlined
+from theory.engine.kernel import helper
 
 __all__ = ["Counts", "change", "empty", "kth"]
 
 Counts = npt.NDArray[np.int32]
 
 
-@inlined
+@helper
 def empty(limit: int) -> Counts:
     """An empty set that can hold 0 .. limit - 1."""
     size = 1
@@ -25,7 +25,7 @@ def empty(limit: int) -> Counts:
     return np.zeros(size + 1, np.int32)
 
 
-@inlined
+@helper
 def change(tree: Counts, member: int, by: int) -> None:
     """Insert (by = 1) or delete (by = -1) a member."""
     place = member + 1
@@ -34,7 +34,7 @@ def change(tree: Counts, member: int, by: int) -> None:
         place += place & -place
 
 
-@inlined
+@helper
 def kth(tree: Counts, k: int) -> int:
     """The member that has exactly k smaller ones."""
     place = 0

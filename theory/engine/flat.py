@@ -19,7 +19,16 @@ import numpy.typing as npt
 from theory.errors import InadmissibleStepError, InputError
 from theory.model import Instance, check_capacity
 
-__all__ = ["Array", "Flags", "Flat", "Indices", "Runs", "StepCounts", "check_admissible"]
+__all__ = [
+    "Array",
+    "Flags",
+    "Flat",
+    "Indices",
+    "Intervals",
+    "Runs",
+    "StepCounts",
+    "check_admissible",
+]
 
 Array = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
@@ -73,6 +82,24 @@ class Runs(NamedTuple):
     use: Indices
     step_start: Array
     last: Indices
+
+
+class Intervals(NamedTuple):
+    """The intervals between consecutive uses: what a cache can keep in order to hit later.
+
+    Attributes
+    ----------
+    start : int64 array of shape (steps + 1,)
+        Where the intervals begin that open with each step.
+    end : int32 array
+        The step of the next use.
+    weight : int64 array
+        The number of units.
+    """
+
+    start: Array
+    end: Indices
+    weight: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +239,11 @@ class Flat:
         return self._runs(self._heads(), by_query=True)
 
     @cached_property
-    def next_use(self) -> Indices:
-        """The step of the next use of every entry of ``runs.use``; `steps` where there is none."""
-        from theory.engine.opt import next_uses
+    def intervals(self) -> Intervals:
+        """The intervals between consecutive uses."""
+        from theory.engine.footprints import intervals
 
-        return next_uses(self.runs)
+        return intervals(self.runs)
 
     @cached_property
     def singles(self) -> Runs:

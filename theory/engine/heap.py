@@ -10,26 +10,26 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from theory.engine.kernel import inlined
+from theory.engine.kernel import helper
 
 __all__ = ["Heap", "new_heap", "pop", "push"]
 
 Heap = npt.NDArray[np.int64]
 
 
-@inlined
+@helper
 def new_heap() -> Heap:
     """An empty heap."""
     return np.zeros((64, 3), np.int64)
 
 
-@inlined
+@helper
 def _less(n1: int, d1: int, age1: int, n2: int, d2: int, age2: int) -> bool:
     left, right = n1 * d2, n2 * d1
     return left < right or (left == right and age1 < age2)
 
 
-@inlined
+@helper
 def push(heap: Heap, numerator: int, denominator: int, age: int) -> Heap:
     """Insert an entry; returns the heap, which may have moved."""
     heap[0, 0] += 1
@@ -50,7 +50,7 @@ def push(heap: Heap, numerator: int, denominator: int, age: int) -> Heap:
     return heap
 
 
-@inlined
+@helper
 def pop(heap: Heap) -> tuple[int, int, int]:
     """Delete and return the smallest entry; the heap must not be empty."""
     result = heap[1, 0], heap[1, 1], heap[1, 2]

@@ -1,57 +1,158 @@
-"""The decorators of the compiled kernels, and the types of their arguments."""
+"""Kernels: functions on arrays that are compiled when the work is worth it.
+
+A kernel is plain Python that numba can compile for one signature. Loading numba takes longer than
+interpreting a kernel on a short sequence, so a *light* kernel is interpreted until a process has
+interpreted `PATIENCE` uses in all; from then on it is compiled (the rule of the ski rental problem:
+never more than about twice the time of the better choice). Kernels that are not light are always
+compiled. Both ways mean the same.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from types import FunctionType, SimpleNamespace
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-import numba
-import numba.types
+import numpy as np
 
-from theory.engine.flat import Runs, StepCounts
+from theory.engine.flat import Intervals, Runs, StepCounts
 
-__all__ = [
-    "BOOL",
-    "COUNTS",
-    "INDICES",
-    "INT",
-    "INTS",
-    "NOTHING",
-    "PAIR",
-    "RUNS",
-    "WORDS",
-    "inlined",
-    "kernel",
-]
+__all__ = ["Kernel", "expect", "helper", "kernel"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Arguments = ParamSpec("Arguments")
+Helper = TypeVar("Helper", bound=Callable[..., Any])
+Code = Callable[..., None]
 
-types: Any = numba.types
-BOOL, INT, NOTHING = types.boolean, types.int64, types.void
-INDICES, INTS, WORDS = types.int32[::1], types.int64[::1], types.uint32[::1]
-RUNS = types.BaseTuple.from_types((INDICES, INTS, INTS, INDICES, INTS, INDICES), Runs)
-COUNTS = types.BaseTuple.from_types((INTS, INTS, INTS), StepCounts)
-PAIR = types.Tuple((INTS, INDICES))
+PATIENCE = 400_000
+"""The uses that a process interprets before it loads the compiler."""
+
+_lock = threading.RLock()
+_helpers: set[Any] = set()
+_registered: set[Any] = set()
+_interpreted = 0
 
 
-def kernel(returns: Any, *arguments: Any) -> Callable[[Function], Function]:
-    """Compile a function for exactly one signature and keep the machine code on disk.
+def helper(function: Helper) -> Helper:
+    """Mark a function that is compiled as a part of each kernel that calls it.
 
-    The code is kept beside the source, or in the user's cache folder where the package is installed
-    read-only. Where neither can be written the function is compiled in every process: slower, but
-    nothing else changes. Kernels release the interpreter lock, so threads run them in parallel.
+    The code on disk belongs to the kernel: delete it (``__pycache__/*.nb?``) after changing a
+    helper.
     """
-    signature = returns(*arguments)
+    _helpers.add(function)
+    return function
 
-    def compiled(function: Function) -> Function:
+
+def expect(uses: int) -> None:
+    """Say how many uses will come, so that much work is compiled from the start."""
+    global _interpreted  # noqa: PLW0603 - one count a process is the point
+    if uses > PATIENCE:
+        with _lock:
+            _interpreted = PATIENCE
+
+
+class Kernel(Generic[Arguments]):
+    """A function that fills arrays, compiled on demand for exactly one signature.
+
+    The machine code is kept on disk beside the source, or in the user's cache folder where the
+    package is installed read-only. Where neither can be written the function is compiled in every
+    process: slower, but nothing else changes. Compiled kernels release the interpreter lock, so
+    threads run them in parallel.
+    """
+
+    def __init__(
+        self, function: Callable[Arguments, None], signature: tuple[str, ...], light: bool
+    ) -> None:
+        self.function, self.signature, self.light = function, signature, light
+        self._compiled: Code | None = None
+
+    def __call__(self, *arguments: Arguments.args, **_: Arguments.kwargs) -> None:
+        """Run it in the way that pays."""
+        if self.light and _worth_interpreting(max(map(len, cast(Any, arguments[0])))):
+            self.interpreted(*arguments)
+        else:
+            self.compiled(*arguments)
+
+    @property
+    def interpreted(self) -> Code:
+        """The function on lists, without numba."""
+        function = _on_lists(self.function)
+        return lambda *arguments: function(*map(_as_lists, arguments))
+
+    @property
+    def compiled(self) -> Code:
+        """The machine code."""
+        if self._compiled is None:
+            with _lock:
+                self._compiled = self._compile()
+        return self._compiled
+
+    def _compile(self) -> Code:
+        import numba
+        from numba.extending import register_jitable
+
+        for function in _helpers - _registered:
+            register_jitable(function)
+            _registered.add(function)
+        types: Any = numba.types
+        ints, indices = types.int64[::1], types.int32[::1]
+        named = {
+            "int": types.int64,
+            "bool": types.boolean,
+            "Array": ints,
+            "Indices": indices,
+            "State": types.uint32[::1],
+            "Runs": types.BaseTuple.from_types((indices, ints, ints, indices, ints, indices), Runs),
+            "Intervals": types.BaseTuple.from_types((ints, indices, ints), Intervals),
+            "StepCounts": types.BaseTuple.from_types((ints, ints, ints), StepCounts),
+        }
+        signature = types.void(*(named[name] for name in self.signature))
         try:
-            return cast(Function, numba.njit(signature, cache=True, nogil=True)(function))
+            return cast(Code, numba.njit(signature, cache=True, nogil=True)(self.function))
         except (RuntimeError, OSError):  # no folder for the cache can be written
-            return cast(Function, numba.njit(signature, nogil=True)(function))
-
-    return compiled
+            return cast(Code, numba.njit(signature, nogil=True)(self.function))
 
 
-def inlined(function: Function) -> Function:
-    """Mark a helper that is compiled as a part of each kernel that calls it."""
-    return cast(Function, numba.njit(nogil=True)(function))
+def kernel(*, light: bool = False) -> Callable[[Callable[Arguments, None]], Kernel[Arguments]]:
+    """Make a kernel of a function whose annotations are names known to `Kernel`."""
+
+    def made(function: Callable[Arguments, None]) -> Kernel[Arguments]:
+        annotations = dict(function.__annotations__)
+        annotations.pop("return")
+        return Kernel(function, tuple(annotations.values()), light)
+
+    return made
+
+
+def _worth_interpreting(uses: int) -> bool:
+    global _interpreted  # noqa: PLW0603
+    with _lock:
+        _interpreted += uses
+        return _interpreted <= PATIENCE
+
+
+_LISTS = SimpleNamespace(
+    zeros=lambda size, dtype: [0] * size,
+    empty=lambda size, dtype: [0] * size,
+    full=lambda size, value, dtype: [value] * size,
+    int32=None,
+    int64=None,
+)
+"""What kernels use of numpy, on lists: single elements are much faster to reach there."""
+
+
+def _on_lists(function: Any) -> Any:
+    """The function, and the helpers that it calls, with lists for arrays."""
+    names: dict[str, Any] = {"np": _LISTS}
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if value is not np and value is not None:
+            names[name] = _on_lists(value) if value in _helpers else value
+    return FunctionType(function.__code__, names, function.__name__)
+
+
+def _as_lists(argument: Any) -> Any:
+    """What a kernel only reads often, as lists; what it fills stays."""
+    if isinstance(argument, Runs | Intervals):
+        return type(argument)(*(array.tolist() for array in argument))
+    return argument

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from theory.engine.flat import Runs, StepCounts
-from theory.engine.kernel import COUNTS, INT, NOTHING, RUNS, kernel
+from theory.engine.kernel import kernel
 
 __all__ = ["leaf_lru"]
 
 
-@kernel(NOTHING, RUNS, INT, COUNTS)
+@kernel(light=True)
 def leaf_lru(runs: Runs, capacity: int, counts: StepCounts) -> None:
     """Fill `counts`.
 

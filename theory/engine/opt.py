@@ -5,85 +5,53 @@ from __future__ import annotations
 import numpy as np
 
 from theory.engine.bits import add, empty, largest, remove
-from theory.engine.flat import Indices, Runs, StepCounts
-from theory.engine.kernel import BOOL, COUNTS, INDICES, INT, NOTHING, RUNS, kernel
+from theory.engine.flat import Array, Intervals
+from theory.engine.kernel import kernel
 
-__all__ = ["farthest_next_use", "next_uses"]
-
-
-@kernel(INDICES, RUNS)
-def next_uses(runs: Runs) -> Indices:
-    """The step of the next use of each used run; the number of steps stands for never."""
-    steps = len(runs.start) - 1
-    following = np.full(len(runs.weight), steps, np.int32)
-    result = np.empty(len(runs.use), np.int32)
-    for step in range(steps - 1, -1, -1):
-        for place in range(runs.start[step], runs.start[step + 1]):
-            result[place] = following[runs.use[place]]
-            following[runs.use[place]] = step
-    return result
+__all__ = ["farthest_next_use"]
 
 
-@kernel(NOTHING, RUNS, INDICES, INT, BOOL, COUNTS)
+@kernel(light=True)
 def farthest_next_use(
-    runs: Runs, next_use: Indices, capacity: int, bypass: bool, counts: StepCounts
+    intervals: Intervals, footprint: Array, capacity: int, bypass: bool, hits: Array, kept: Array
 ) -> None:
-    """Fill `counts` by the greedy rule of Lemma 1.
+    """Fill `hits`, and `kept`: the units at hand before each step that hit in it or later.
 
-    Cached runs wait in one queue for each step of next use, first in, first out, descendants
-    before ancestors. A use of a descendant is a use of its ancestors, so of two runs with the same
-    next use the descendant entered no later: the front of the last queue is always a leaf.
+    The sweep in the proof of Lemma 1. Units with the same next use are alike, so all that counts
+    is how many are kept for each step to come. Those that a step does not use must fit beside its
+    footprint, and those with the farthest next use give way. With `bypass` the footprint needs no
+    room, but all that is kept from one step to the next must fit.
     """
-    weight, use, start = runs.weight, runs.use, runs.start
+    start, end, weight = intervals.start, intervals.end, intervals.weight
     steps = len(start) - 1
-    cached = np.zeros(len(weight), np.int64)
-    front = np.full(steps + 1, -1, np.int32)
-    back = np.full(steps + 1, -1, np.int32)
-    behind = np.full(len(weight), -1, np.int32)
-    bits, begin = empty(steps + 1)
+    waiting = np.zeros(steps, np.int64)  # the units that are kept for each step
+    bits, begin = empty(steps)  # the steps for which there are some
+    farthest = -1  # the last of these steps; -1 if it must be looked up
     size = 0
     for step in range(steps):
-        # The queue of this step holds the cached runs of its footprint: they are locked now.
-        if front[step] >= 0:
-            front[step] = -1
+        for interval in range(start[max(step - 1, 0)], start[step]):  # of the step before
+            to = end[interval]
+            if waiting[to] == 0:
+                add(bits, begin, to)
+                if 0 <= farthest < to:
+                    farthest = to
+            waiting[to] += weight[interval]
+            size += weight[interval]
+        room = capacity if bypass else capacity - footprint[step] + waiting[step]
+        while size > room:
+            if farthest < 0:
+                farthest = largest(bits, begin)
+            gone = min(size - room, waiting[farthest])
+            size -= gone
+            waiting[farthest] -= gone
+            if waiting[farthest] == 0:
+                remove(bits, begin, farthest)
+                farthest = -1
+        kept[step] = size
+        hits[step] = waiting[step]
+        if waiting[step] > 0:
+            size -= waiting[step]
+            waiting[step] = 0
             remove(bits, begin, step)
-        hit = 0
-        total = 0
-        for place in range(start[step], start[step + 1]):
-            hit += cached[use[place]]
-            total += weight[use[place]]
-        counts.hits[step] = hit
-        counts.misses[step] = total - hit
-        before = size + total - hit
-        size = before
-        # With bypass nothing is locked: the footprint takes part in the choice, and what is not
-        # used again does not stay at all.
-        for turn in range(2):
-            if (turn == 0) == bypass:
-                for place in range(start[step + 1] - 1, start[step] - 1, -1):
-                    run = use[place]
-                    queue = next_use[place]
-                    if bypass and queue == steps:
-                        cached[run] = 0
-                        size -= weight[run]
-                        continue
-                    cached[run] = weight[run]
-                    behind[run] = -1
-                    if front[queue] < 0:
-                        front[queue] = run
-                        add(bits, begin, queue)
-                    else:
-                        behind[back[queue]] = run
-                    back[queue] = run
-            else:
-                while size > capacity:
-                    queue = largest(bits, begin)
-                    run = front[queue]
-                    gone = min(size - capacity, cached[run])
-                    size -= gone
-                    cached[run] -= gone
-                    if cached[run] == 0:
-                        front[queue] = behind[run]
-                        if front[queue] < 0:
-                            remove(bits, begin, queue)
-        counts.evicted[step] = before - size
+            if farthest == step:
+                farthest = -1

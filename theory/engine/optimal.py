@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from theory.engine.flat import Flat, StepCounts, check_admissible
 from theory.model import check_capacity
 
@@ -19,13 +21,13 @@ def optimum(flat: Flat, capacity: int, bypass: bool = False) -> StepCounts:
         B, in units.
     bypass : bool
         Whether a step may leave its tokens out of the cache. Then its footprint may also exceed
-        the capacity, and units that do not stay count as evicted at once.
+        the capacity, and units that are not kept for a later hit count as evicted at once.
 
     Returns
     -------
     StepCounts
-        Its sum of misses is the optimum (model, Lemma 1). Among victims with the same next use the
-        least recently used leaves first, then the later one.
+        Of farthest-next-use, whose sum of misses is the optimum (model, Lemma 1). The counts do
+        not depend on the choice among victims with the same next use.
 
     Raises
     ------
@@ -34,7 +36,6 @@ def optimum(flat: Flat, capacity: int, bypass: bool = False) -> StepCounts:
 
     Examples
     --------
-    >>> import numpy as np
     >>> flat = Flat(np.array([-1, -1, -1]), np.arange(7), np.array([0, 1, 2, 0, 1, 2]))
     >>> int(optimum(flat, 2).misses.sum()), int(optimum(flat, 2, bypass=True).misses.sum())
     (4, 4)
@@ -45,6 +46,9 @@ def optimum(flat: Flat, capacity: int, bypass: bool = False) -> StepCounts:
         check_capacity(capacity)
     else:
         check_admissible(flat, capacity)
-    counts = StepCounts.empty(flat)
-    farthest_next_use(flat.runs, flat.next_use, capacity, bypass, counts)
-    return counts
+    hits, kept = np.empty(flat.steps, np.int64), np.empty(flat.steps, np.int64)
+    farthest_next_use(flat.intervals, flat.footprint, capacity, bypass, hits, kept)
+    misses = flat.footprint - hits
+    # Without bypass a unit leaves only when its room is needed.
+    size = np.append(kept[1:], 0) if bypass else np.minimum(flat.distinct, capacity)
+    return StepCounts(hits, misses, misses - np.diff(size, prepend=0))

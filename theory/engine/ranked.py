@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.engine.flat import Array, Flags, Indices, Runs, StepCounts
 from theory.engine.heap import new_heap, pop, push
-from theory.engine.kernel import BOOL, COUNTS, INT, NOTHING, RUNS, inlined, kernel
+from theory.engine.kernel import helper, kernel
 from theory.engine.nodes import split
 
 __all__ = ["FIFO", "FILO", "HITS_PER_TOKEN", "LFU", "LRU", "MRU", "SLRU", "smallest_key"]
@@ -30,7 +30,7 @@ LOW = 32
 MASK = (1 << LOW) - 1
 
 
-@inlined
+@helper
 def _rank(
     rule: int, threshold: int, time: int, uses: int, node_weight: int, run: int
 ) -> tuple[int, int, int]:
@@ -47,7 +47,7 @@ def _rank(
     return 0, 1, age
 
 
-@inlined
+@helper
 def _node_weight(
     parent: Indices,
     weight: Array,
@@ -63,7 +63,7 @@ def _node_weight(
     return total
 
 
-@kernel(NOTHING, RUNS, INT, INT, INT, BOOL, BOOL, COUNTS)
+@kernel()
 def smallest_key(
     runs: Runs,
     capacity: int,

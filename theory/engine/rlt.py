@@ -6,13 +6,13 @@ import numpy as np
 
 from theory.engine.fenwick import change, empty, kth
 from theory.engine.flat import Runs, StepCounts
-from theory.engine.kernel import BOOL, COUNTS, INT, NOTHING, RUNS, WORDS, kernel
+from theory.engine.kernel import kernel
 from theory.engine.twister import State, below
 
 __all__ = ["randomised_leaf_token"]
 
 
-@kernel(NOTHING, RUNS, INT, BOOL, WORDS, COUNTS)
+@kernel()
 def randomised_leaf_token(
     runs: Runs, capacity: int, old_first: bool, state: State, counts: StepCounts
 ) -> None:

@@ -6,14 +6,14 @@ import numpy as np
 
 from theory.engine.fenwick import change, empty, kth
 from theory.engine.flat import Runs, StepCounts
-from theory.engine.kernel import COUNTS, INT, NOTHING, RUNS, WORDS, kernel
+from theory.engine.kernel import kernel
 from theory.engine.nodes import split
 from theory.engine.twister import State, below
 
 __all__ = ["randomised_leaf_node"]
 
 
-@kernel(NOTHING, RUNS, INT, WORDS, COUNTS)
+@kernel()
 def randomised_leaf_node(runs: Runs, capacity: int, state: State, counts: StepCounts) -> None:
     """Fill `counts`: marks as in `rlt-step`, victims are whole leaf nodes."""
     parent, weight, use, start = runs.parent, runs.weight, runs.use, runs.start

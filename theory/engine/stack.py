@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Array, Indices
-from theory.engine.kernel import INDICES, INTS, kernel
+from theory.engine.flat import Array, Runs
+from theory.engine.kernel import kernel
 
 __all__ = ["NEVER", "stack_positions"]
 
-NEVER = np.int64(2**62)
+NEVER = 2**62
 """The position of a run that was not used before."""
 
 
-@kernel(INTS, INTS, INTS, INDICES)
-def stack_positions(weight: Array, start: Array, use: Indices) -> Array:
-    """The units before each used run in the list of Lemma 2, as it was before the step.
+@kernel(light=True)
+def stack_positions(runs: Runs, position: Array) -> None:
+    """Fill `position`: the units before each used run in the list of Lemma 2, before its step.
 
     A Fenwick tree holds the weight of every run at the place of its last use; a use later in time
     comes earlier in the list, and so does an ancestor within a step. O(n log n) for n uses.
     """
+    weight, start, use = runs.weight, runs.start, runs.use
     uses = len(use)
     tree = np.zeros(uses + 1, np.int64)
     place_of = np.zeros(len(weight), np.int64)
-    position = np.empty(uses, np.int64)
     total = 0
     for step in range(len(start) - 1):
         first, stop = start[step], start[step + 1]
@@ -53,4 +53,3 @@ def stack_positions(weight: Array, start: Array, use: Indices) -> Array:
             while place <= uses:
                 tree[place] += size
                 place += place & -place
-    return position

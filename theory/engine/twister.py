@@ -11,7 +11,7 @@ import random
 import numpy as np
 import numpy.typing as npt
 
-from theory.engine.kernel import inlined
+from theory.engine.kernel import helper
 
 __all__ = ["State", "below", "seeded"]
 
@@ -26,7 +26,7 @@ def seeded(seed: int) -> State:
     return np.array(random.Random(seed).getstate()[1], dtype=np.uint32)
 
 
-@inlined
+@helper
 def word(state: State) -> int:
     """The next 32 bits."""
     if state[N] >= N:
@@ -45,7 +45,7 @@ def word(state: State) -> int:
     return int(bits ^ (bits >> 18))
 
 
-@inlined
+@helper
 def below(state: State, limit: int) -> int:
     """A uniform draw from 0 .. limit - 1, as ``Random.randrange(limit)``; limit < 2**32."""
     length = 0
