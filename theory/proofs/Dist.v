@@ -25,6 +25,15 @@ Proof. rewrite <- (qn_plus 1 a). reflexivity. Qed.
 Lemma qn_pos a : 0 < qn (S a).
 Proof. rewrite qn_S. pose proof (qn_nonneg a). lra. Qed.
 
+Lemma archimedes (K e : Q) : (0 < e)%Q -> exists n, (K < qn n * e)%Q.
+Proof.
+  intros He. destruct (Qarchimedean (K * / e)) as (p & Hp). exists (Pos.to_nat p).
+  assert (Hq : (qn (Pos.to_nat p) == Z.pos p # 1)%Q).
+  { unfold qn. rewrite positive_nat_Z. reflexivity. }
+  rewrite Hq. apply Qmult_lt_r with (z := (/ e)%Q); [now apply Qinv_lt_0_compat|].
+  rewrite <- Qmult_assoc, Qmult_inv_r by lra. lra.
+Qed.
+
 (** ** Sums *)
 
 Fixpoint sumQ {A} (f : A -> Q) (l : list A) : Q :=

@@ -201,6 +201,39 @@ Proof.
     + split; auto.
 Qed.
 
+(** Expected misses from a state on, and how they unfold. *)
+Definition future_cost (prefer : bool) (T Tp S0 : list nat) (us : list (list nat)) : Q :=
+  Exp (rlt_from prefer T Tp S0 us) (fun ss => qn (cost S0 us ss)).
+
+Lemma future_cost_cons (prefer : bool) T Tp S0 U us :
+  (forall V, In V (U :: us) -> closed F V /\ (card V <= B)%nat) -> closed F T -> incl T S0 ->
+  let T1 := next_marks B T U in
+  let Tp1 := if card (T ++ U) <=? B then Tp else if prefer then T else [] in
+  (future_cost prefer T Tp S0 (U :: us) ==
+   qn (card (diff U S0)) +
+   Exp (random_evict T1 Tp1 (card (union S0 U)) (union S0 U))
+       (fun S1 => future_cost prefer T1 Tp1 S1 us))%Q.
+Proof.
+  intros Hus HT HTS. cbn zeta. unfold future_cost at 1. cbn [rlt_from].
+  destruct (Hus U) as (HU1 & HU2); [now left|].
+  pose proof (next_marks_closed T U HT HU1) as N1.
+  pose proof (next_marks_card T U HU2) as N2.
+  pose proof (next_marks_cached T S0 U HTS) as N3.
+  set (T1 := next_marks B T U) in *.
+  set (Tp1 := if card (T ++ U) <=? B then Tp else if prefer then T else (@nil nat)).
+  rewrite Exp_bind.
+  rewrite <- (Exp_const (random_evict T1 Tp1 (card (union S0 U)) (union S0 U))
+                        (qn (card (diff U S0))))
+    by (apply random_evict_proper; auto).
+  rewrite <- Exp_plus. apply Exp_ext. intros S1 HS1.
+  apply random_evict_support in HS1 as (_ & G2 & _); auto; [|lia].
+  rewrite Exp_bind. unfold future_cost.
+  rewrite <- (Exp_const (rlt_from prefer T1 Tp1 S1 us) (qn (card (diff U S0)))).
+  - rewrite <- Exp_plus. apply Exp_ext. intros ss _. rewrite Exp_ret. cbn [cost].
+    apply qn_plus.
+  - apply rlt_from_proper; auto. intros V HV. apply Hus. now right.
+Qed.
+
 (** Well defined: proper weights, and every outcome is a demand schedule of
     closed caches that is marking. *)
 Theorem rlt_well_defined : forall prefer u us,

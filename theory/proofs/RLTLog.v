@@ -18,8 +18,8 @@ Variables B u : nat.
 Let H : Q := harmonic (B - u).
 
 (** Expected misses from a state on. *)
-Definition future (T Tp S0 : list nat) (us : list (list nat)) : Q :=
-  Exp (rlt_from F B true T Tp S0 us) (fun ss => qn (cost S0 us ss)).
+Definition future : list nat -> list nat -> list nat -> list (list nat) -> Q :=
+  future_cost F B true.
 
 Lemma future_cons T Tp S0 U us :
   (forall V, In V (U :: us) -> closed F V /\ card V <= B) -> closed F T -> incl T S0 ->
@@ -29,26 +29,7 @@ Lemma future_cons T Tp S0 U us :
    qn (card (diff U S0)) +
    Exp (random_evict F B T1 Tp1 (card (union S0 U)) (union S0 U))
        (fun S1 => future T1 Tp1 S1 us))%Q.
-Proof.
-  intros Hus HT HTS. cbn zeta. unfold future at 1. cbn [rlt_from].
-  destruct (Hus U) as (HU1 & HU2); [now left|].
-  pose proof (next_marks_closed F B T U HT HU1) as N1.
-  pose proof (next_marks_card B T U HU2) as N2.
-  pose proof (next_marks_cached B T S0 U HTS) as N3.
-  set (T1 := next_marks B T U) in *.
-  set (Tp1 := if card (T ++ U) <=? B then Tp else T).
-  rewrite Exp_bind.
-  rewrite <- (Exp_const (random_evict F B T1 Tp1 (card (union S0 U)) (union S0 U))
-                        (qn (card (diff U S0))))
-    by (apply random_evict_proper; auto).
-  rewrite <- Exp_plus. apply Exp_ext. intros S1 HS1.
-  apply random_evict_support in HS1 as (_ & G2 & _); auto; [|lia].
-  rewrite Exp_bind. unfold future.
-  rewrite <- (Exp_const (rlt_from F B true T1 Tp1 S1 us) (qn (card (diff U S0)))).
-  - rewrite <- Exp_plus. apply Exp_ext. intros ss _. rewrite Exp_ret. cbn [cost].
-    apply qn_plus.
-  - apply rlt_from_proper; auto. intros V HV. apply Hus. now right.
-Qed.
+Proof. apply future_cost_cons. Qed.
 
 (** ** The first step of a phase *)
 
@@ -242,7 +223,7 @@ Proof.
   assert (HH : (0 <= H)%Q) by apply harmonic_nonneg.
   induction us as [|U us IH];
     intros os T Tp S0 O G1 G0 f1 f0 Hus Hos HT HTp HS0 HTS HSTp HcS HcT HG1 HG0 Hf1 Hf0.
-  - unfold future. cbn [rlt_from]. rewrite Exp_ret.
+  - unfold future, future_cost. cbn [rlt_from]. rewrite Exp_ret.
     replace (cost S0 [] []) with 0 by reflexivity.
     replace (loads O [] os) with 0 by (destruct os; reflexivity).
     pose proof (window_bound G1 (Tp ++ T) O f1 HG1 Hf1) as He.
@@ -371,7 +352,7 @@ Lemma first_phase us : forall os T S0 O G f,
 Proof.
   assert (HH : (0 <= H)%Q) by apply harmonic_nonneg.
   induction us as [|U us IH]; intros os T S0 O G f Hus Hos HT HTS HST HcT HG Hf.
-  - unfold future. cbn [rlt_from]. rewrite Exp_ret.
+  - unfold future, future_cost. cbn [rlt_from]. rewrite Exp_ret.
     replace (cost S0 [] []) with 0 by reflexivity.
     replace (loads O [] os) with 0 by (destruct os; reflexivity).
     change (qn 0) with 0%Q. pose proof (qn_nonneg f).

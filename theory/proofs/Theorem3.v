@@ -317,15 +317,6 @@ End Yao.
 
 (** ** Theorem 3 *)
 
-Lemma archimedes (K e : Q) : (0 < e)%Q -> exists n, (K < qn n * e)%Q.
-Proof.
-  intros He. destruct (Qarchimedean (K * / e)) as (p & Hp). exists (Pos.to_nat p).
-  assert (Hq : (qn (Pos.to_nat p) == Z.pos p # 1)%Q).
-  { unfold qn. rewrite positive_nat_Z. reflexivity. }
-  rewrite Hq. apply Qmult_lt_r with (z := (/ e)%Q); [now apply Qinv_lt_0_compat|].
-  rewrite <- Qmult_assoc, Qmult_inv_r by lra. lra.
-Qed.
-
 (** A randomised policy is a finite distribution over deterministic ones.  If
     E[ALG] <= c * OPT + c0 on all sequences of batches of [beta] distinct
     queries of at least [L] tokens of the broom, then c >= H_k. *)
