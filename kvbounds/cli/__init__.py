@@ -21,9 +21,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("kvbounds.cli.validate", "Hold the policies to the proven bounds."),
     "ratio": ("kvbounds.cli.ratio", "Measure policies against the offline optimum."),
     "curve": ("kvbounds.cli.curve", "Hit rate and ratio to the optimum at many capacities."),
+    "attack": ("kvbounds.cli.attack", "Find the worst case of any eviction policy."),
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
+    "claims": ("kvbounds.cli.claims", "The ledger of claims, and whether they hold."),
 }
 """Command -> (module with a function ``register(app)``, one line of help)."""
 

@@ -1,0 +1,107 @@
+"""Claims about the eviction rules of real systems."""
+
+from __future__ import annotations
+
+from theory.claims.claim import Claim
+
+__all__ = ["ROWS"]
+
+FILE = "pytest theory/test_other_policies.py"
+
+
+def _unbounded(policy: str, sequence: str) -> Claim:
+    return Claim(
+        f"{policy}-unbounded",
+        f"{policy} has no finite ratio: for every c and d some sequence costs more than c OPT + d.",
+        "B = 2, single tokens a, b, c; for any u the same below a chain",
+        "proved",
+        f"On {sequence} it misses in every step, and the optimum never after the first.",
+        f"{FILE}::test_five_policies_have_no_ratio_at_all "
+        "theory/test_other_policies.py::test_the_exact_solver_calls_them_unbounded",
+        "two-step cycles",
+    )
+
+
+ROWS: tuple[Claim, ...] = (
+    Claim(
+        "sglang-not-marking",
+        "SGLang's LRU, which stamps a whole node before it splits it, is within B - u + 1.",
+        "SGLang 0.5.23, single queries",
+        "refuted",
+        "Witness: B = 5, u = 1, a cycle of 15 queries costs 18 against 3; no tie occurs. Splitting "
+        "first costs 9.",
+        f"{FILE}::test_sglang_exceeds_the_marking_bound",
+        "family sglang",
+    ),
+    Claim(
+        "sglang-exact",
+        "On that trie the ratio of sglang-lru is exactly 6, that of node-lru 5.",
+        "three chains of two tokens and a single one, B = 5, all single queries",
+        "verified",
+        "The exact solver, complete.",
+        f"{FILE}::test_sglang_on_that_trie_is_six_exactly",
+        "exact solver",
+    ),
+    Claim(
+        "two-chains",
+        "On two disjoint chains asked for in turn node-lru pays k a query, leaf-lru as little as "
+        "the optimum.",
+        "chains of l tokens, B = 2l - 1",
+        "proved",
+        "Computed for l = 4 and 7.",
+        f"{FILE}::test_whole_nodes_reach_the_bound_on_two_chains",
+        "family two-chains",
+    ),
+    Claim(
+        "fifo-upper",
+        "FIFO satisfies ALG <= B OPT + B.",
+        "any trie, query lengths and batches",
+        "proved",
+        "A token is inserted at most once and evicted after that never in its phase.",
+        f"{FILE}::test_fifo_is_at_most_b",
+        "theorem on FIFO",
+        "fifo-upper",
+    ),
+    Claim(
+        "fifo-batches",
+        "FIFO is within B - u + 1.",
+        "batches of two",
+        "refuted",
+        "Witness: four leaves, B = 3, u = 2, cost 9 against 3; the exact solver gives 3.",
+        f"{FILE}::test_fifo_exceeds_the_marking_bound_with_batches",
+        "family fifo-batch",
+    ),
+    Claim(
+        "clock-batches",
+        "CLOCK with the reference bit set at insertion is within B - u + 1.",
+        "batches of two",
+        "refuted",
+        "Witness: five leaves, B = 4, u = 2; the exact solver gives 4 > 3.",
+        f"{FILE}::test_a_clock_exceeds_the_marking_bound_with_batches",
+        "exact solver",
+    ),
+    Claim(
+        "clock-marking",
+        "CLOCK with the reference bit set at insertion is marking.",
+        "single queries on any trie",
+        "refuted",
+        "Witness: chains of three and two tokens and a single one, B = 3, three steps.",
+        "pytest theory/test_theorem_1.py::test_the_other_policies_are_not_marking",
+        "search",
+    ),
+    Claim(
+        "clock-clear",
+        "CLOCK with the reference bit clear at insertion has ratio 2B - 1 on stars.",
+        "stars with B + 1 and B + 2 leaves, B = 2, 3; 2B if new tokens enter before the hand moves",
+        "verified",
+        "The exact solver, complete.",
+        f"{FILE}::test_a_clock_whose_bit_is_clear_at_insertion_pays_almost_twice "
+        "theory/test_other_policies.py::test_the_order_in_which_a_clock_takes_new_tokens_matters",
+        "exact solver",
+    ),
+    _unbounded("lfu", "a a (b c)^inf"),
+    _unbounded("slru", "a a (b c)^inf"),
+    _unbounded("hits-per-token", "a a (b c)^inf"),
+    _unbounded("mru", "a b (c b)^inf"),
+    _unbounded("filo", "a b (c b)^inf"),
+)
