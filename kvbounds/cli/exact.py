@@ -68,8 +68,14 @@ def exact(  # noqa: PLR0917 - typer calls it by keyword
     ] = None,
     value: Annotated[
         bool,
-        typer.Option("--value", help="Also the best deterministic ratio and a bound for all."),
+        typer.Option(
+            "--value",
+            help="Also the best deterministic ratio, and a lower bound for randomised policies.",
+        ),
     ] = False,
+    value_certificate: Annotated[
+        str | None, typer.Option(help="Write the certificate of the best deterministic ratio.")
+    ] = None,
     max_states: Annotated[
         int, typer.Option(min=1, help="Cap on the states; beyond it, a lower bound only.")
     ] = 200_000,
@@ -115,7 +121,10 @@ def exact(  # noqa: PLR0917 - typer calls it by keyword
             _one(beta, "--beta") or 1,
             _one(min_length, "--min-length") or 1,
         )
-        _exact(arena, policy, max_states, certificate, value, output, quiet)
+        summary = _exact(arena, policy, max_states, certificate, quiet)
+        if value or value_certificate is not None:
+            summary.update(_value(arena, max_states, value_certificate, quiet))
+        _show(summary, output)
 
 
 def _one(text: str | None, option: str) -> int | None:
@@ -178,10 +187,8 @@ def _exact(
     policy: str,
     most_states: int,
     certificate: str | None,
-    value: bool,
-    output: Format,
     quiet: bool,
-) -> None:
+) -> dict[str, Any]:
     from theory.exact import exact_ratio
     from theory.exact import certificate as certify
 
@@ -204,7 +211,7 @@ def _exact(
     if certificate is not None:
         write_json(certificate, certify(found))
         note(f"certificate written to {certificate}", quiet)
-    summary: dict[str, Any] = {
+    return {
         "policy": policy,
         "B": arena.capacity,
         "u": arena.u,
@@ -219,7 +226,25 @@ def _exact(
         "prefix": [list(step) for step in found.witness.prefix],
         "cycle": [list(step) for step in found.witness.cycle],
     }
-    _show(summary, output)
+
+
+def _value(arena: Arena, most_states: int, certificate: str | None, quiet: bool) -> dict[str, Any]:
+    """The best deterministic ratio, and a lower bound for randomised policies."""
+    from mip.minimax import randomised_bound
+    from theory.exact import certificate as certify
+    from theory.exact import game_value
+
+    best = game_value(arena, most_states=most_states)
+    if not best.complete:
+        note(f"best deterministic ratio: from {best.lower} to {best.upper}", quiet)
+    if certificate is not None:
+        write_json(certificate, certify(best))
+        note(f"certificate written to {certificate}", quiet)
+    return {
+        "deterministic": str(best.upper),
+        "deterministic_lower": str(best.lower),
+        "randomised_lower": str(randomised_bound(arena).ratio),
+    }
 
 
 def _cycle(

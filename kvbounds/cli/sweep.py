@@ -112,7 +112,8 @@ def _read(out: str | None, most_states: int) -> dict[Task, Row]:
         return {}
     value = read_json(out, SCHEMA)
     rows = [
-        Row.from_json(row, f"{out}#/rows/{index}") for index, row in enumerate(value.get("rows", []))
+        Row.from_json(row, f"{out}#/rows/{index}")
+        for index, row in enumerate(value.get("rows", []))
     ]
     same_cap = value.get("max_states") == most_states
     return {row.task: row for row in rows if row.complete or same_cap}

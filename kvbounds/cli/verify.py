@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kvbounds.cli.output import Format, FormatOption, print_json
+from theory.errors import ClaimError
 
 __all__ = ["register"]
 
@@ -23,7 +24,12 @@ def verify(
     """Re-derive every number of a certificate; exit 1 and name the first that is wrong."""
     from theory.exact.verify import verify_file
 
-    verdict = verify_file(file)
+    try:
+        verdict = verify_file(file)
+    except ClaimError as error:
+        if output is Format.json:
+            print_json({"valid": False, "error": str(error)})
+        raise
     if output is Format.json:
         print_json(
             {
