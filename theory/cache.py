@@ -93,6 +93,7 @@ class PrefixCache:
         self.steps = 0
         self._cached: set[int] = set()
         self._children: dict[int, set[int]] = {}  # cached token -> its cached children, if any
+        self._tips: set[int] = set()  # the cached tokens without a cached child
         self._bottoms: set[int] = set()  # node granularity: the last tokens of the radix nodes
         self._locked: frozenset[int] = frozenset()
         self._open: tuple[Step, list[int], tuple[int, ...]] | None = None
@@ -170,7 +171,7 @@ class PrefixCache:
 
     def leaves(self) -> list[int]:
         """The evictable leaves, in the order of tokens: no cached child and not locked."""
-        return sorted(t for t in self._cached if t not in self._children and t not in self._locked)
+        return sorted(self._tips - self._locked)
 
     def evict(self, victim: int) -> None:
         """Evict the leaf token (or the leaf node that ends there)."""
@@ -184,6 +185,7 @@ class PrefixCache:
             )
         for token in reversed(self.node(victim)):
             self._cached.remove(token)
+            self._tips.remove(token)
             self._bottoms.discard(token)
             self._open[1].append(token)
             parent = self.trie.parent(token)
@@ -191,6 +193,7 @@ class PrefixCache:
                 self._children[parent].remove(token)
                 if not self._children[parent]:
                     del self._children[parent]
+                    self._tips.add(parent)
             self.policy.on_evict(token)
 
     def finish(self) -> StepResult:
@@ -202,9 +205,11 @@ class PrefixCache:
         step, evicted, recomputed = self._open
         for token in step.misses:
             self._cached.add(token)
+            self._tips.add(token)
             parent = self.trie.parent(token)
             if parent != ROOT:
                 self._children.setdefault(parent, set()).add(token)
+                self._tips.discard(parent)
         self._locked = frozenset()
         self._open = None
         self.steps += 1
@@ -267,6 +272,7 @@ class PrefixCache:
             self.steps,
         )
         new._cached = set(self._cached)
+        new._tips = set(self._tips)
         new._children = {token: set(below) for token, below in self._children.items()}
         new._bottoms = set(self._bottoms)
         new._locked = self._locked
