@@ -2,8 +2,9 @@
 
     For every main theorem: its statement, then its assumptions. *)
 
-From KVBounds Require Import Sanity Theorem2.
+From KVBounds Require Import Evict Theorem1 LeafLRU Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog Matroid Theorem4 Theorem3 Exact Counterexample.
 
+Local Open Scope nat_scope.
 Set Printing Width 100.
 
 Check rank_policy_well_defined.
@@ -41,3 +42,66 @@ Print Assumptions leaf_lru_ratio_exact.
 
 Check paper_upper_bounds.
 Print Assumptions paper_upper_bounds.
+
+Check lemma_1.
+Print Assumptions lemma_1.
+
+Check farthest_optimal.
+Print Assumptions farthest_optimal.
+
+Check leaf_lru_vs_opt.
+Print Assumptions leaf_lru_vs_opt.
+
+Check closure_is_free.
+Print Assumptions closure_is_free.
+
+Check closure_evicts_leaves.
+Print Assumptions closure_evicts_leaves.
+
+Check closed_version_no_worse.
+Print Assumptions closed_version_no_worse.
+
+Check opt_ge_sum_delta.
+Print Assumptions opt_ge_sum_delta.
+
+Check lfu_unbounded.
+Print Assumptions lfu_unbounded.
+
+Check slru_unbounded.
+Print Assumptions slru_unbounded.
+
+Check mru_unbounded.
+Print Assumptions mru_unbounded.
+
+Check filo_unbounded.
+Print Assumptions filo_unbounded.
+
+Check rlt_well_defined.
+Print Assumptions rlt_well_defined.
+
+Check rlt_bound.
+Print Assumptions rlt_bound.
+
+Check rlt_log.
+Print Assumptions rlt_log.
+
+Check rlt_log_prefetching.
+Print Assumptions rlt_log_prefetching.
+
+Check gradient.
+Print Assumptions gradient.
+
+Check theorem_4.
+Print Assumptions theorem_4.
+
+Check theorem_4_prefetching.
+Print Assumptions theorem_4_prefetching.
+
+Check theorem_3.
+Print Assumptions theorem_3.
+
+Check randomised_ratio_exact.
+Print Assumptions randomised_ratio_exact.
+
+Check above_two_harmonic.
+Print Assumptions above_two_harmonic.
