@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import islice
 from math import isfinite
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +21,15 @@ import orjson
 from empirical.traces.base import Trace
 from theory.errors import InputError
 from theory.jsonfile import write_bytes
+from theory.memory import check_memory
 
 __all__ = ["BLOCK_SIZE", "dump", "dumps", "load"]
 
 BLOCK_SIZE = 512
 """Tokens a block in rows that do not say otherwise."""
+
+BYTES_A_BYTE = 12
+"""What a byte of a trace file takes in memory, at the peak; about."""
 
 
 class _Row(NamedTuple):
@@ -91,6 +96,7 @@ def load(path: str | Path, *, limit: int | None = None, name: str | None = None)
 def _values(file: Path) -> Iterator[tuple[int, Any]]:
     """The lines that are not blank, with their numbers from 1, parsed."""
     try:
+        _check_size(file)
         raw = file.read_bytes()
         if raw[:2] == b"\x1f\x8b":
             raw = gzip.decompress(raw)
@@ -117,6 +123,19 @@ def _values(file: Path) -> Iterator[tuple[int, Any]]:
                 where=f"{file}:{number}",
                 fix="fetch the file again" if cut else "mend or delete that line",
             ) from error
+
+
+def _check_size(file: Path) -> None:
+    """Say so before a file is read that memory cannot hold."""
+    with file.open("rb") as stream:
+        compressed = stream.read(2) == b"\x1f\x8b"
+        size = stream.seek(0, SEEK_END)
+        if compressed and size >= 4:
+            stream.seek(-4, SEEK_END)
+            size += int.from_bytes(stream.read(4), "little")  # of the content, modulo 4 GiB
+    check_memory(
+        BYTES_A_BYTE * size, "the trace", where=str(file), fix="give fewer requests (trace convert)"
+    )
 
 
 def _row(value: Any, where: str) -> _Row:

@@ -55,7 +55,7 @@ class StackDistances:
             If the footprint of a step exceeds the capacity.
         """
         flat = self.flat
-        check_admissible(flat, capacity)
+        capacity = check_admissible(flat, capacity)
         # The first units of a run lie first: those before place `capacity` hit.
         hit = np.clip(capacity - self.position, 0, self.runs.weight[self.runs.use])
         hits = np.add.reduceat(hit, self.runs.start[:-1])

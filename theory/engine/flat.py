@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.errors import InadmissibleStepError, InputError
+from theory.memory import check_memory
 from theory.model import Instance, check_capacity
 
 __all__ = [
@@ -36,6 +37,12 @@ Flags = npt.NDArray[np.bool_]
 
 _MOST_USES = 2**31 - 1
 """The kernels number the uses of runs with 32 bits."""
+
+_MOST_SINGLE_USES = 2**26
+"""The most uses of units that are simulated one by one: about 3 GiB."""
+
+_UNIT_BYTES, _USE_BYTES = 120, 24
+"""What a run of one unit takes in the arrays and kernels, and each of its uses; about."""
 
 
 class StepCounts(NamedTuple):
@@ -247,7 +254,18 @@ class Flat:
 
     @cached_property
     def singles(self) -> Runs:
-        """One run a unit: for policies that may treat the units of a run differently."""
+        """One run a unit: for policies that may treat the units of a run differently.
+
+        Raises
+        ------
+        InputError
+            If there are more units than fit into memory.
+        """
+        check_memory(
+            _UNIT_BYTES * self.units + _USE_BYTES * int(self.footprint.sum()),
+            f"a policy that tells {self.units:,} units apart",
+            fix="count blocks, take larger pages, or give a shorter trace",
+        )
         if self.length is None:
             return self._runs(np.ones(len(self.parent), np.bool_))
         return self.expanded().singles
@@ -279,17 +297,18 @@ class Flat:
         return Runs(parent, weight, start, use, self.step_start, last)
 
 
-def check_admissible(flat: Flat, capacity: int) -> int:
-    """Return the capacity if every step fits into it.
+def check_admissible(flat: Flat, capacity: int, *, bypass: bool = False) -> int:
+    """Return the capacity if every step fits into it; at most ``flat.units``, which is as good.
 
     Raises
     ------
     CapacityError, InadmissibleStepError
-        If the capacity is not a positive int, or a footprint exceeds it (the first such step).
+        If the capacity is not a positive int, or a footprint exceeds it (the first such step) and
+        there is no bypass.
     """
     check_capacity(capacity)
     over = flat.footprint > capacity
-    if over.any():
+    if over.any() and not bypass:
         step = int(over.argmax())
         raise InadmissibleStepError(
             step=step,
@@ -297,7 +316,7 @@ def check_admissible(flat: Flat, capacity: int) -> int:
             capacity=capacity,
             queries=int(flat.step_start[step + 1] - flat.step_start[step]),
         )
-    return capacity
+    return min(capacity, flat.units)
 
 
 def _integers(value: npt.ArrayLike, name: str) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from theory.engine.flat import Flat, StepCounts, check_admissible
-from theory.model import check_capacity
 
 __all__ = ["optimum"]
 
@@ -42,10 +41,7 @@ def optimum(flat: Flat, capacity: int, bypass: bool = False) -> StepCounts:
     """
     from theory.engine.opt import farthest_next_use
 
-    if bypass:
-        check_capacity(capacity)
-    else:
-        check_admissible(flat, capacity)
+    capacity = check_admissible(flat, capacity, bypass=bypass)
     hits, kept = np.empty(flat.steps, np.int64), np.empty(flat.steps, np.int64)
     farthest_next_use(flat.intervals, flat.footprint, capacity, bypass, hits, kept)
     misses = flat.footprint - hits

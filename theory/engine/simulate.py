@@ -134,7 +134,7 @@ def simulate(flat: Flat, policy: str, capacity: int, seed: int = 0) -> StepCount
         raise PolicyError(
             "has no compiled form", where=f"policy {policy}", fix="use theory.cache.run"
         )
-    check_admissible(flat, capacity)
+    capacity = check_admissible(flat, capacity)
     counts = StepCounts.empty(flat)
     compiled(flat, made, capacity, seed, counts)
     return counts
