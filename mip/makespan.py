@@ -167,8 +167,8 @@ def solve_makespan(
 ) -> MakespanOptimum:
     """The least makespan over all routings and all evictions.
 
-    If a routing that greedy, a router or local search finds meets a lower bound, it is optimal;
-    otherwise the program is asked for a better one, and for its own bound.
+    A routing that a heuristic or a router finds is optimal if it meets a lower bound; otherwise the
+    program is asked for a better one, and for its own bound.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def solve_makespan(
     bound = data.quanta(bounds[0].value)
     assignment = best_start(data, starts, effort)
     makespan = max(data.loads(assignment))
-    method = f"local search and the bound {bounds[0].name}"
+    method = f"heuristics and the bound {bounds[0].name}"
     if makespan > bound and _size(data) <= LARGEST_PROGRAM:
         method = f"makespan MIP ({solver})"
         assignment, bound = _improve(data, assignment, bound, solver, time_limit)

@@ -1,4 +1,4 @@
-"""Good routings to start from: greedy, the best router, and local search; evictions offline."""
+"""Good routings to start from, their evictions offline: whole prefixes, greedy, local search."""
 
 from __future__ import annotations
 
@@ -7,10 +7,38 @@ from collections.abc import Iterable, Sequence
 from mip.routing_data import RoutingData
 from theory.load import route
 
-__all__ = ["START_ROUTERS", "best_start", "greedy", "local_search"]
+__all__ = ["LARGEST_SEARCH", "START_ROUTERS", "best_start", "by_prefix", "greedy", "local_search"]
 
 START_ROUTERS = ("lbgr", "round-robin", "consistent-hash", "lmetric")
 """Routers whose routings are tried as a start, with Leaf-LRU in the caches."""
+
+LARGEST_SEARCH = 256
+"""Queries beyond which only whole prefixes and given routings are tried."""
+
+
+def by_prefix(data: RoutingData) -> list[int]:
+    """Keep together what shares its first node: the largest group first, to the least load.
+
+    A query that does not fit the worker of its group goes to the least loaded one that it fits.
+    """
+    groups: dict[int, list[int]] = {}
+    for j, path in enumerate(data.used):
+        groups.setdefault(path[0], []).append(j)
+    work: dict[int, int] = {}
+    for head, queries in groups.items():
+        segments = {s for j in queries for s in data.used[j]}
+        misses = sum(data.lengths[s] for s in segments)
+        work[head] = sum(data.least_base[j] for j in queries) + min(data.miss) * misses
+    loads = [0] * len(data.capacity)
+    assignment = [0] * len(data.used)
+    for head in sorted(groups, key=lambda head: (-work[head], head)):
+        for j in groups[head]:
+            fitting = [i for i in range(len(loads)) if data.fits[i][j]]
+            assignment[j] = min(fitting, key=lambda i: (loads[i], i))
+        for i in {assignment[j] for j in groups[head]}:
+            part = sum(assignment[j] == i for j in groups[head])
+            loads[i] += work[head] * part // len(groups[head])
+    return assignment
 
 
 def greedy(data: RoutingData) -> list[int]:
@@ -35,7 +63,7 @@ def _without(values: Sequence[int], index: int) -> list[int]:
 def best_start(
     data: RoutingData, given: Iterable[Sequence[int]] = (), effort: int = 3000
 ) -> list[int]:
-    """The best routing among greedy, the given ones and `START_ROUTERS`, improved.
+    """The best routing of all starts, each improved by local search.
 
     Parameters
     ----------
@@ -44,10 +72,14 @@ def best_start(
     given : iterable of sequences of int
         Routings to try as well.
     effort : int
-        How many neighbours the local search may look at.
+        How many neighbours the local searches may look at, in all.
     """
-    starts = [greedy(data), *map(list, given)]
-    starts += [list(route(data.instance, router).assignment) for router in START_ROUTERS]
+    starts = [by_prefix(data), *map(list, given)]
+    if len(data.used) > LARGEST_SEARCH:
+        effort = 0
+    else:
+        starts.append(greedy(data))
+        starts += [list(route(data.instance, router).assignment) for router in START_ROUTERS]
     return min(
         (local_search(data, start, effort // len(starts)) for start in starts),
         key=lambda routing: sorted(data.loads(routing), reverse=True),

@@ -76,8 +76,8 @@ def makespan(  # noqa: PLR0917 - typer calls it by keyword
         typer.Option(help="The optimum over all evictions too, or under the router's policy."),
     ] = _Reference.clairvoyant,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for each program; the output then depends on it.")
-    ] = None,
+        float, typer.Option(help="Seconds for each program, 0 for no limit.")
+    ] = 60.0,
     max_nodes: Annotated[
         int, typer.Option(min=1, help="Nodes of each search for the same-eviction optimum.")
     ] = 200_000,
@@ -131,7 +131,12 @@ def makespan(  # noqa: PLR0917 - typer calls it by keyword
         "block" if unit is _Unit.block else "token",
     )
     study = MakespanStudy(
-        routers, evictions, reference.value, time_limit, max_nodes=max_nodes, horizon=horizon
+        routers,
+        evictions,
+        reference.value,
+        time_limit or None,
+        max_nodes=max_nodes,
+        horizon=horizon,
     )
     rows: list[GapRow] = []
     chosen = range(seed, seed + seeds)
@@ -261,7 +266,7 @@ def _number(value: Duration | None) -> int | float | None:
 def _json(
     first: RoutingInstance,
     reference: str,
-    time_limit: float | None,
+    time_limit: float,
     rows: list[GapRow],
     summary: list[GapSummary],
 ) -> dict[str, Any]:
@@ -279,7 +284,7 @@ def _json(
             for worker in first.workers
         ],
         "reference": reference,
-        "time_limit_s": time_limit,
+        "time_limit_s": time_limit or None,
         "rows": [
             {
                 "seed": row.seed,

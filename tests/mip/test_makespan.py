@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from mip.makespan import MakespanOptimum, offline_caches, schedule_loads, solve_makespan
 from mip.makespan_bounds import BOUNDS, lower_bounds
 from mip.makespan_program import MakespanProgram
-from mip.makespan_start import best_start, greedy, local_search
+from mip.makespan_start import best_start, by_prefix, greedy, local_search
 from mip.routing_data import RoutingData, fewest_misses
 from mip.solver import Outcome, solve
 from tests.mip.makespan_oracle import least_makespan, routing_instances
@@ -208,3 +208,24 @@ def test_equal_workers_are_told_apart_but_all_routings_remain() -> None:
         data = RoutingData(instance)
         answer = solve(MakespanProgram(data, range(4), at_least=0).problem)
         assert data.ms(round(answer.objective or 0)) == least_makespan(instance)
+
+
+def test_whole_prefixes_stay_together_where_they_fit() -> None:
+    trie, ends = shared_prefixes(5, 4, 3)
+    instance = RoutingInstance(trie, [Worker(128), Worker(128), Worker(40)], ends)
+    assignment = by_prefix(RoutingData(instance))
+    instance.check_assignment(assignment)
+    homes: dict[int, set[int]] = {}
+    for query, worker in zip(ends, assignment, strict=True):
+        homes.setdefault(trie.path(query)[0], set()).add(worker)
+    assert all(len(workers) == 1 for workers in homes.values())
+    assert set(assignment) == {0, 1, 2}
+
+
+def test_long_sequences_have_a_checked_schedule_and_a_bound() -> None:
+    trie, ends = shared_prefixes(20, 20, 4)
+    instance = RoutingInstance(trie, [Worker(300)] * 4, ends)
+    best = solve_makespan(instance, time_limit=1e-3)
+    assert best.bound <= best.makespan
+    assert best.gap < Fraction(1, 10)
+    assert max(schedule_loads(instance, best.assignment, best.caches)) == best.makespan
