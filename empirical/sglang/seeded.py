@@ -77,8 +77,8 @@ class SeededRLT(EvictionPolicy):
     def on_step(self, step: Step) -> None:
         self.rule.on_step(step)
         # Query by query, as the requests of a batch are locked: the pool's order depends on it.
-        for query in step.queries:
-            for token in self.cache.trie.path(query):
+        for path in [self.cache.trie.path(query) for query in step.queries] or [step.tokens]:
+            for token in path:
                 self.pool.discard(token)
 
     def choose(self, leaves: Sequence[int]) -> int:
