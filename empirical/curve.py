@@ -21,7 +21,7 @@ from empirical.intervals import Interval, student
 from empirical.ratio import RatioStudy, step_misses
 from empirical.traces.steps import whole_pages
 from theory.engine import StackDistances, expect, optimum
-from theory.errors import InputError, OptimumError
+from theory.errors import CapacityError, InputError, OptimumError
 from theory.eviction import RandomisedPolicy, make_policy
 
 __all__ = ["OPTIMA", "Curve", "Point", "TraceCurves", "auto_capacities", "measure"]
@@ -35,6 +35,9 @@ STACK_POLICIES = {"leaf-lru": False, "vllm-lru": True}
 
 ONE_PASS_FROM = 4
 """From so many capacities on, one pass over the stack distances is faster than a run each."""
+
+MOST = 2**62
+"""Result files hold numbers of 64 bits."""
 
 AUTO = 16
 """How many capacities are chosen when none are given."""
@@ -192,6 +195,8 @@ def measure(
     [1.5, 1.0]
     """
     ordered = sorted(set(capacities))
+    if ordered[-1] >= MOST:
+        raise CapacityError(f"{ordered[-1]} is more than any trace has", where="capacity")
     runs = _Runs(study, ordered)
     seeds = {policy: _seeds(study, policy) for policy in policies}
     fitting = [capacity for capacity in ordered if runs.fits(capacity)]
