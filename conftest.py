@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+
+collect_ignore = ["empirical/sglang/cpu_shims", "empirical/sglang/radix.py", "tests/sglang/trees.py"]
+"""What imports SGLang: only its own tests do, when they run."""
 
 hypothesis.settings.register_profile(
     "kvbounds",
@@ -18,6 +22,14 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("kvbounds")
+
+
+# Modules that need what an extra installs have no doctests to collect without it.
+collect_ignore_glob = ["empirical/sglang/cpu_shims/*"]
+if find_spec("sglang") is None:
+    collect_ignore_glob += ["empirical/sglang/radix.py"]
+if find_spec("aiohttp") is None:
+    collect_ignore_glob += ["empirical/gateway*"]
 
 
 @pytest.fixture(scope="session")
