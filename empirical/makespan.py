@@ -224,14 +224,18 @@ class MakespanStudy:
             for eviction in self.evictions
             for router in self.routers
         }
+        starts = dict.fromkeys(result.assignment for result in results.values())
+        plan = None
+        if self.horizon is not None:
+            plan = rolling_horizon(instance, self.horizon, time_limit=self.time_limit)
+            starts[plan.assignment] = None
         rows = []
         for (router, eviction), result in results.items():
-            best = self.optimum(instance, eviction, seed, results.values())
+            best = self.optimum(instance, eviction, seed, starts)
             best.check(result.makespan, f"{router} with {eviction}, seed {seed},")
             rows.append(_row(seed, router, eviction, result, best))
-        if self.horizon is not None:
-            best = self.optimum(instance, "offline", seed, results.values())
-            plan = rolling_horizon(instance, self.horizon, time_limit=self.time_limit)
+        if plan is not None:
+            best = self.optimum(instance, "offline", seed, starts)
             best.check(plan.makespan, f"rolling-horizon, seed {seed},")
             rows.append(_row(seed, "rolling-horizon", "offline", plan, best))
         return rows
@@ -241,22 +245,18 @@ class MakespanStudy:
         instance: RoutingInstance,
         eviction: str,
         seed: int,
-        results: Iterable[LoadResult] = (),
+        starts: Iterable[tuple[int, ...]] = (),
     ) -> Optimum:
         """What the runs under `eviction` are compared with; solved once an instance."""
-        if self.reference == "clairvoyant" or eviction == "offline":
-            key = (instance, "offline", 0)
-            if key not in self._solved:
-                starts = dict.fromkeys(result.assignment for result in results)
-                self._solved[key] = solve_makespan(
-                    instance, time_limit=self.time_limit, starts=starts
-                )
-            return self._solved[key]
-        key = (instance, eviction, seed)
+        clairvoyant = self.reference == "clairvoyant" or eviction == "offline"
+        key = (instance, "offline", 0) if clairvoyant else (instance, eviction, seed)
         if key not in self._solved:
-            starts = dict.fromkeys(result.assignment for result in results)
-            self._solved[key] = solve_fixed_eviction(
-                instance, eviction, seed=seed, starts=starts, max_nodes=self.max_nodes
+            self._solved[key] = (
+                solve_makespan(instance, time_limit=self.time_limit, starts=starts)
+                if clairvoyant
+                else solve_fixed_eviction(
+                    instance, eviction, seed=seed, starts=starts, max_nodes=self.max_nodes
+                )
             )
         return self._solved[key]
 

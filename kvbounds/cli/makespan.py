@@ -106,8 +106,8 @@ def makespan(  # noqa: PLR0917 - typer calls it by keyword
         )
     if workers is not None and workers < 1:
         raise InputError(f"{workers} workers can serve nothing", where="--workers", fix="give 1")
-    if time_limit is not None and not 0 < time_limit < float("inf"):
-        raise InputError(f"{time_limit} is not a positive number of seconds", where="--time-limit")
+    if not 0 <= time_limit < float("inf"):
+        raise InputError(f"{time_limit} is no number of seconds", where="--time-limit")
 
     from empirical.makespan import MakespanStudy, summarise
     from theory.eviction import make_policy
