@@ -2,7 +2,7 @@
 
     For every main theorem: its statement, then its assumptions. *)
 
-From KVBounds Require Import Evict Theorem1 LeafLRU Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog Matroid Theorem4 Theorem3 Exact Counterexample.
+From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog Matroid Theorem4 Theorem3 Exact OptEqual Counterexample.
 
 Local Open Scope nat_scope.
 Set Printing Width 100.
@@ -30,6 +30,15 @@ Print Assumptions leaf_lru_bound.
 
 Check leaf_lru_batch_bound.
 Print Assumptions leaf_lru_batch_bound.
+
+Check leaf_lru_distinct_bound.
+Print Assumptions leaf_lru_distinct_bound.
+
+Check lemma_2.
+Print Assumptions lemma_2.
+
+Check stack_distances.
+Print Assumptions stack_distances.
 
 Check theorem_2.
 Print Assumptions theorem_2.
@@ -97,11 +106,17 @@ Print Assumptions theorem_4.
 Check theorem_4_prefetching.
 Print Assumptions theorem_4_prefetching.
 
+Check online_min_step.
+Print Assumptions online_min_step.
+
 Check theorem_3.
 Print Assumptions theorem_3.
 
 Check randomised_ratio_exact.
 Print Assumptions randomised_ratio_exact.
+
+Check opt_eq_sum_delta.
+Print Assumptions opt_eq_sum_delta.
 
 Check above_two_harmonic.
 Print Assumptions above_two_harmonic.

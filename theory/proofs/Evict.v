@@ -161,11 +161,11 @@ Proof.
   apply argmax_spec in Ev as (Ev & _). apply In_candidates in Ev. tauto.
 Qed.
 
-(** Victims rank highest. *)
-Lemma evict_rank r n : forall A x y,
+(** Victims come last in the loop's order. *)
+Lemma evict_lex r n : forall A x y,
   (forall c p, In c A -> parent F c = Some p -> r p <= r c) ->
   In x A -> ~ In x (evict F B U r n A) ->
-  In y (evict F B U r n A) -> ~ In y U -> r y <= r x.
+  In y (evict F B U r n A) -> ~ In y U -> le_lex r y x.
 Proof.
   induction n as [|n IH]; simpl; intros A x y Hr Hx Hx' Hy HyU; [easy|].
   destruct (card A <=? B); [easy|].
@@ -212,15 +212,24 @@ Proof.
   apply In_union in Ht. apply In_union. destruct Ht; eauto.
 Qed.
 
+Lemma serve_lex x y :
+  (forall c p, In c (S0 ++ U) -> parent F c = Some p -> r p <= r c) ->
+  In x (S0 ++ U) -> ~ In x (serve F B r S0 U) ->
+  In y (serve F B r S0 U) -> ~ In y U -> le_lex r y x.
+Proof.
+  intros Hr Hx Hx' Hy HyU.
+  eapply (evict_lex F B U closed_U r) with (A := union S0 U); eauto.
+  - intros c p Hc. apply Hr. apply in_app_iff. apply In_union in Hc. tauto.
+  - apply In_union. apply in_app_iff in Hx. tauto.
+Qed.
+
 Lemma serve_rank x y :
   (forall c p, In c (S0 ++ U) -> parent F c = Some p -> r p <= r c) ->
   In x (S0 ++ U) -> ~ In x (serve F B r S0 U) ->
   In y (serve F B r S0 U) -> ~ In y U -> r y <= r x.
 Proof.
-  intros Hr Hx Hx' Hy HyU.
-  eapply (evict_rank F B U closed_U r) with (A := union S0 U); eauto.
-  - intros c p Hc. apply Hr. apply in_app_iff. apply In_union in Hc. tauto.
-  - apply In_union. apply in_app_iff in Hx. tauto.
+  intros Hr Hx Hx' Hy HyU. pose proof (serve_lex x y Hr Hx Hx' Hy HyU) as H.
+  unfold le_lex in H. lia.
 Qed.
 End Serve.
 

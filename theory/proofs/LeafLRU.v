@@ -126,3 +126,33 @@ Proof.
   destruct (HQ Q HQin) as (H1 & H2). split; [apply footprint_closed|].
   split; auto. apply footprint_ge; auto.
 Qed.
+
+(** Equal queries of a batch count once: [d] distinct ones in each batch. *)
+Theorem leaf_lru_distinct_bound : forall F B L d Qs os,
+  1 <= L -> 1 <= d ->
+  (forall Q, In Q Qs -> d <= card Q /\ (forall q, In q Q -> L <= length (path F q)) /\
+                        card (footprint F Q) <= B) ->
+  schedule B [] (map (footprint F) Qs) os ->
+  policy_cost (leaf_lru F B) (map (footprint F) Qs)
+  <= (B + 2 - L - d) * cost [] (map (footprint F) Qs) os.
+Proof.
+  intros F B L d Qs os HL Hd HQ Hos.
+  assert (Hge : forall Q, In Q Qs -> L + d - 1 <= card (footprint F Q)).
+  { intros Q HQin. destruct (HQ Q HQin) as (H1 & H2 & _).
+    assert (H4 : batch_of F L (card Q) (nodup Nat.eq_dec Q)).
+    { repeat split; [apply NoDup_nodup|]. intros q Hq. apply nodup_In in Hq. auto. }
+    apply footprint_ge in H4; [|lia].
+    replace (card (footprint F Q)) with (card (footprint F (nodup Nat.eq_dec Q))); [lia|].
+    apply card_ext. intros x. unfold footprint. rewrite !in_flat_map.
+    split; intros (q & Hq & Hx); exists q; split; auto.
+    - now apply nodup_In in Hq.
+    - now apply nodup_In. }
+  destruct Qs as [|Q0 Qs0] eqn:EQ; [apply Nat.le_0_l|]. rewrite <- EQ in *.
+  assert (L + d - 1 <= B).
+  { assert (HQ0 : In Q0 Qs) by (subst; now left).
+    pose proof (Hge Q0 HQ0). destruct (HQ Q0 HQ0) as (_ & _ & ?). lia. }
+  replace (B + 2 - L - d) with (B - (L + d - 1) + 1) by lia.
+  apply leaf_lru_bound; auto; [lia|].
+  intros U HU. apply in_map_iff in HU as (Q & <- & HQin).
+  destruct (HQ Q HQin) as (_ & _ & H2). split; [apply footprint_closed|]. auto.
+Qed.

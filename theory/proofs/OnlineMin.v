@@ -243,24 +243,51 @@ Proof.
 Qed.
 End Step.
 
-(** Delta + sum_{i<=n} D/(D+i) <= Delta H_{n+1} for D <= Delta. *)
-Lemma trunc_sum_bound n D Delta : D <= Delta ->
-  (qn Delta + trunc_sum n D <= qn Delta * harmonic (S n))%Q.
+(** The sum of D/(D+i), i = 1 .. n, is D (H_(n+D) - H_D) ... *)
+Lemma trunc_sum_eq n D : (trunc_sum n D == qn D * (harmonic (n + D) - harmonic D))%Q.
 Proof.
-  intros HD. induction n as [|n IH]; cbn [trunc_sum].
+  induction n as [|n IH]; cbn [trunc_sum plus]; [ring|].
+  replace (D + S n) with (S (n + D)) by lia. cbn [harmonic]. rewrite IH. ring.
+Qed.
+
+(** ... and grows with D. *)
+Lemma trunc_sum_mono n D Delta : D <= Delta -> (trunc_sum n D <= trunc_sum n Delta)%Q.
+Proof.
+  intros HD. induction n as [|n IH]; cbn [trunc_sum]; [lra|].
+  assert (H : (qn D * / qn (D + S n) <= qn Delta * / qn (Delta + S n))%Q).
+  { assert (Hp : (0 < qn (D + S n))%Q).
+    { replace (D + S n) with (S (D + n)) by lia. apply qn_pos. }
+    assert (Hp2 : (0 < qn (Delta + S n))%Q).
+    { replace (Delta + S n) with (S (Delta + n)) by lia. apply qn_pos. }
+    apply Qmult_lt_0_le_reg_r with (qn (D + S n) * qn (Delta + S n))%Q; [nra|].
+    assert (E1 : (qn D * / qn (D + S n) * (qn (D + S n) * qn (Delta + S n)) ==
+                  qn D * qn (Delta + S n))%Q) by (field; lra).
+    assert (E2 : (qn Delta * / qn (Delta + S n) * (qn (D + S n) * qn (Delta + S n)) ==
+                  qn Delta * qn (D + S n))%Q) by (field; lra).
+    rewrite E1, E2, <- !qn_mult. apply qn_le. nia. }
+  lra.
+Qed.
+
+(** Delta + sum_{i<=n} Delta/(Delta+i) <= Delta H_{n+1}. *)
+Lemma trunc_sum_bound n Delta :
+  (qn Delta + trunc_sum n Delta <= qn Delta * harmonic (S n))%Q.
+Proof.
+  induction n as [|n IH]; cbn [trunc_sum].
   - cbn [harmonic]. change (qn 1) with 1%Q. pose proof (qn_nonneg Delta).
     assert (E : (/ 1 == 1)%Q) by reflexivity. rewrite E. lra.
   - change (harmonic (S (S n))) with (harmonic (S n) + / qn (S (S n)))%Q.
-    assert (H : (qn D * / qn (D + S n) <= qn Delta * / qn (S (S n)))%Q).
-    { assert (Hp : (0 < qn (D + S n))%Q).
-      { replace (D + S n) with (S (D + n)) by lia. apply qn_pos. }
-      pose proof (qn_pos (S n)) as Hp2.
-      apply Qmult_lt_0_le_reg_r with (qn (D + S n) * qn (S (S n)))%Q; [nra|].
-      assert (E1 : (qn D * / qn (D + S n) * (qn (D + S n) * qn (S (S n))) ==
-                    qn D * qn (S (S n)))%Q) by (field; lra).
-      assert (E2 : (qn Delta * / qn (S (S n)) * (qn (D + S n) * qn (S (S n))) ==
-                    qn Delta * qn (D + S n))%Q) by (field; lra).
-      rewrite E1, E2, <- !qn_mult. apply qn_le.
-      destruct D as [|D]; [lia|]. nia. }
+    destruct Delta as [|D].
+    { change (qn 0) with 0%Q in *. lra. }
+    assert (H : (qn (S D) * / qn (S D + S n) <= qn (S D) * / qn (S (S n)))%Q).
+    { assert (Hi : (/ qn (S D + S n) <= / qn (S (S n)))%Q).
+      { pose proof (qn_pos (S n)) as Hp2. pose proof (qn_pos (D + S n)) as Hp.
+        change (S (D + S n)) with (S D + S n) in Hp.
+        apply Qmult_lt_0_le_reg_r with (qn (S D + S n) * qn (S (S n)))%Q; [nra|].
+        assert (E1 : (/ qn (S D + S n) * (qn (S D + S n) * qn (S (S n))) ==
+                      qn (S (S n)))%Q) by (field; lra).
+        assert (E2 : (/ qn (S (S n)) * (qn (S D + S n) * qn (S (S n))) ==
+                      qn (S D + S n))%Q) by (field; lra).
+        rewrite E1, E2. apply qn_le. lia. }
+      pose proof (qn_nonneg (S D)). nra. }
     lra.
 Qed.

@@ -36,14 +36,15 @@ Proof.
   - intros x Hx. apply filter_In in Hx as (_ & Hx). unfold missed. fold C. now rewrite Hx.
 Qed.
 
-(** Theorem O1: one step, with k_t = B - |U| + 1. *)
-Lemma step_bound B r L U :
+(** Theorem O1: one step, with q = B - |U|. *)
+Theorem online_min_step : forall B r L U,
   matroid r -> (forall A, r A <= B) -> NoDup L -> incl U L -> card U <= B ->
   (expected_misses r L (nodup Nat.eq_dec U)
    + pot (next_rank B r U) L (rk (next_rank B r U) L []) []
-   <= pot r L (rk r L []) [] + qn (delta r U) * harmonic (S (B - card U)))%Q.
+   <= pot r L (rk r L []) []
+      + qn (delta r U) * (1 + harmonic (B - card U + delta r U) - harmonic (delta r U)))%Q.
 Proof.
-  intros Hr HB HL HUL HU. set (V := nodup Nat.eq_dec U). set (r' := next_rank B r U).
+  intros B r L U Hr HB HL HUL HU. set (V := nodup Nat.eq_dec U). set (r' := next_rank B r U).
   set (q := B - card U).
   assert (HVU : forall x, In x V <-> In x U) by (intros x; apply nodup_In).
   assert (HrevV : forall x, In x (rev V ++ []) <-> In x U).
@@ -86,20 +87,38 @@ Proof.
   assert (HDelta : (qn (card U) == qn (r U) + qn Delta)%Q).
   { rewrite <- qn_plus. unfold Delta, delta. replace (r U + (card U - r U)) with (card U)
       by lia. reflexivity. }
-  destruct (le_lt_dec (rk r L U) q) as [Hle|Hgt].
-  - rewrite Nat.min_r in H2 by auto.
-    assert (HD : (qn Delta <= qn Delta * harmonic (S q))%Q).
-    { pose proof (qn_nonneg Delta).
-      pose proof (harmonic_mono 1 (S q) ltac:(lia)) as Hh.
-      assert (E : (harmonic 1 == 1)%Q) by reflexivity. nra. }
-    lra.
-  - rewrite Nat.min_l in H2 by lia.
-    set (D := rk r L U - q).
-    pose proof (pot_trunc B r Hr L HL U HU q D U ltac:(unfold D; lia)) as H3.
-    replace (q + D) with (rk r L U) in H3 by (unfold D; lia).
-    assert (HDD : D <= Delta).
-    { unfold D, Delta, delta, rk. pose proof (HB (L ++ U)). fold q. unfold q. lia. }
-    pose proof (trunc_sum_bound q D Delta HDD) as H4. lra.
+  assert (Hgoal : (expected_misses r L V + pot r' L (rk r' L []) [] <=
+                   pot r L (rk r L []) [] + qn Delta + trunc_sum q Delta)%Q).
+  { destruct (le_lt_dec (rk r L U) q) as [Hle|Hgt].
+    - rewrite Nat.min_r in H2 by auto.
+      pose proof (trunc_sum_mono q 0 Delta ltac:(lia)) as H0.
+      rewrite (trunc_sum_eq q 0) in H0. change (qn 0) with 0%Q in H0. lra.
+    - rewrite Nat.min_l in H2 by lia.
+      set (D := rk r L U - q).
+      pose proof (pot_trunc B r Hr L HL U HU q D U ltac:(unfold D; lia)) as H3.
+      replace (q + D) with (rk r L U) in H3 by (unfold D; lia).
+      assert (HDD : D <= Delta).
+      { unfold D, Delta, delta, rk. pose proof (HB (L ++ U)). fold q. unfold q. lia. }
+      pose proof (trunc_sum_mono q D Delta HDD) as H4. lra. }
+  rewrite trunc_sum_eq in Hgoal.
+  assert (E : (qn Delta * (1 + harmonic (q + Delta) - harmonic Delta) ==
+               qn Delta + qn Delta * (harmonic (q + Delta) - harmonic Delta))%Q) by ring.
+  rewrite E. lra.
+Qed.
+
+Lemma step_bound B r L U :
+  matroid r -> (forall A, r A <= B) -> NoDup L -> incl U L -> card U <= B ->
+  (expected_misses r L (nodup Nat.eq_dec U)
+   + pot (next_rank B r U) L (rk (next_rank B r U) L []) []
+   <= pot r L (rk r L []) [] + qn (delta r U) * harmonic (S (B - card U)))%Q.
+Proof.
+  intros Hr HB HL HUL HU. pose proof (online_min_step B r L U Hr HB HL HUL HU) as H1.
+  pose proof (trunc_sum_bound (B - card U) (delta r U)) as H2.
+  rewrite trunc_sum_eq in H2.
+  set (Delta := delta r U) in *. set (q := B - card U) in *.
+  assert (E : (qn Delta * (1 + harmonic (q + Delta) - harmonic Delta) ==
+               qn Delta + qn Delta * (harmonic (q + Delta) - harmonic Delta))%Q) by ring.
+  rewrite E in H1. lra.
 Qed.
 
 (** Theorem O2 for the virtual cache. *)
