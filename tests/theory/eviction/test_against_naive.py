@@ -28,7 +28,7 @@ def test_every_deterministic_policy_has_a_naive_rule() -> None:
 
 @pytest.mark.parametrize(("spec", "rule", "nodes"), RULES)
 @given(instance=instances(most_tokens=10, most_steps=25, most_queries=3))
-@examples(150)
+@examples(100)
 def test_same_misses_and_evictions_in_order(
     spec: str, rule: str, nodes: bool, instance: Instance
 ) -> None:
