@@ -58,6 +58,17 @@ ROWS: tuple[Claim, ...] = (
         "Lemma 3, remark",
     ),
     Claim(
+        "leaf-policies",
+        "A policy that evicts cached leaves outside the footprint, one at a time while more than B "
+        "tokens are there, always finds one: every admissible sequence is served, from "
+        "prefix-closed caches of at most B tokens.",
+        "any trie, query lengths and batches",
+        "proved",
+        "A leaf below an unlocked token is unlocked; asserted for every policy on random instances.",
+        "pytest tests/theory/test_cache.py::test_the_invariants_of_the_model",
+        "model, section 1",
+    ),
+    Claim(
         "closure-free",
         "Every lazy online algorithm with arbitrary caches becomes a lazy one that evicts leaves "
         "only and costs no more, on every sequence and every coin toss.",

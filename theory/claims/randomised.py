@@ -38,6 +38,16 @@ ROWS: tuple[Claim, ...] = (
         "randomised-exact",
     ),
     Claim(
+        "gradient",
+        "Contracting a non-loop lowers the potential of a matroid by the probability that the "
+        "greedy basis under random priorities does not take it.",
+        "any matroid",
+        "proved",
+        "Induction over the rank.",
+        "make -C theory/proofs",
+        "P3",
+    ),
+    Claim(
         "o1",
         "A step of OnlineMIN with footprint B - q costs at most Delta (1 + H_{q+Delta} - H_Delta) "
         "minus the growth of the potential.",
