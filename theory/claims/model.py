@@ -64,7 +64,7 @@ ROWS: tuple[Claim, ...] = (
         "prefix-closed caches of at most B tokens.",
         "any trie, query lengths and batches",
         "proved",
-        "A leaf below an unlocked token is unlocked; asserted for every policy on random instances.",
+        "Below an unlocked token all are unlocked; asserted for every policy on random instances.",
         "pytest tests/theory/test_cache.py::test_the_invariants_of_the_model",
         "model, section 1",
     ),

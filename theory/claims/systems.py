@@ -57,7 +57,7 @@ ROWS: tuple[Claim, ...] = (
         "FIFO satisfies ALG <= B OPT + B.",
         "any trie, query lengths and batches",
         "proved",
-        "A token is inserted at most once and evicted after that never in its phase.",
+        "A token that is inserted in a phase does not leave in it, and OPT misses once a phase.",
         f"{FILE}::test_fifo_is_at_most_b",
         "theorem on FIFO",
         "fifo-upper",
