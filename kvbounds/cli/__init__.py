@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
+    "proofs": ("kvbounds.cli.proofs", "The theorems that Coq has checked."),
     "claims": ("kvbounds.cli.claims", "The ledger of claims, and whether they hold."),
 }
 """Command -> (module with a function ``register(app)``, one line of help)."""
