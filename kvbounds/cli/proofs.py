@@ -35,10 +35,14 @@ def proofs(
     kept = FOLDER / "assumptions.txt"
     if check:
         note("building the proofs ...", quiet)
-        report: str | None = build()
+        found = theorems(build())
     else:
-        report = kept.read_text(encoding="utf-8") if kept.is_file() else None
-    found = theorems(report)
+        found = theorems()
+        if kept.is_file():
+            try:
+                found = theorems(kept.read_text(encoding="utf-8"))
+            except ClaimError:
+                note("the build here is older than the list of theorems", quiet)
     known = {theorem.name for theorem in found}
     for name in names or []:
         if name not in known:
@@ -75,7 +79,7 @@ def proofs(
             for t in chosen
         ]
         print_table(rows_of_text, ["theorem", "file", "status", "claim", "statement"], left=5)
-        if report is None:
+        if any(theorem.axioms is None for theorem in chosen):
             note("there is no build here; kvbounds proofs --check makes one", quiet)
     bad = [theorem.name for theorem in chosen if theorem.axioms]
     if bad:

@@ -78,7 +78,7 @@ def read_report(text: str, names: Iterable[str]) -> dict[str, tuple[str, tuple[s
         if line in wanted:
             name = line
             formal[name] = ""
-        elif line == CLOSED or line == "Axioms:":
+        elif line in (CLOSED, "Axioms:"):
             axioms[name] = ()
         elif name in axioms and not indented:
             axioms[name] += (line.split(" : ")[0].strip(),)
