@@ -2,7 +2,7 @@
 
     For every main theorem: its statement, then its assumptions. *)
 
-From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog Matroid Theorem4 Theorem3 Exact OptEqual Counterexample.
+From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase Matroid Theorem4 Theorem3 Exact OptEqual Counterexample.
 
 Local Open Scope nat_scope.
 Set Printing Width 100.
@@ -96,6 +96,15 @@ Print Assumptions rlt_log.
 
 Check rlt_log_prefetching.
 Print Assumptions rlt_log_prefetching.
+
+Check rlt_log_text.
+Print Assumptions rlt_log_text.
+
+Check phase_lemma.
+Print Assumptions phase_lemma.
+
+Check phase_lemma_one_eviction.
+Print Assumptions phase_lemma_one_eviction.
 
 Check gradient.
 Print Assumptions gradient.
