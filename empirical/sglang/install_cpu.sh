@@ -30,6 +30,9 @@ pip -e "$root[test,gateway]"
 # The shims stand in for two compiled libraries that cannot load without CUDA; a .pth file puts
 # them first on the path of every process, the scheduler's included.
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-printf 'import sys; sys.path.insert(0, %s)\n' "$("$venv/bin/python" -c 'import sys; print(repr(sys.argv[1]))' "$root/empirical/sglang/cpu_shims")" >"$site/kvbounds_cpu_shims.pth"
+shims=$("$venv/bin/python" -c 'import sys; print(repr(sys.argv[1]))' "$root/empirical/sglang/cpu_shims")
+cat >"$site/kvbounds_cpu_shims.pth" <<PTH
+import os, sys; sys.path.insert(0, $shims); os.environ.setdefault("SGLANG_USE_CPU_ENGINE", "1")
+PTH
 
-SGLANG_USE_CPU_ENGINE=1 "$venv/bin/python" -c 'import sglang; print("sglang", sglang.__version__, "is ready on the CPU")'
+"$venv/bin/python" -c 'import sglang; print("sglang", sglang.__version__, "is ready on the CPU")'

@@ -3,7 +3,8 @@
 The policies are those of `theory.eviction`; this file adds what a server does differently from the
 token model (SGLang 0.5.23, one request at a time):
 
-1. SGLang's own policies evict whole leaf nodes and so free more than was asked for.
+1. SGLang's own policies evict whole leaf nodes and so free more than was asked for. A long prompt
+   is prefilled in chunks, each inserted as a node.
 2. A match ends at least one token before the end of the prompt, at a page boundary. So an identical
    prompt computes its last page again, in memory of its own, while the cached copy of that page is
    not locked and may be the victim.
@@ -12,7 +13,7 @@ token model (SGLang 0.5.23, one request at a time):
    one page more is always kept free for an allocation than it needs.
 5. ``cached_tokens`` counts what was matched, in tokens.
 6. The output is inserted too, all but its last token, as a node of its own; each of its tokens is
-   allocated when it is computed. A request counts a node once, when it first inserts it.
+   allocated when it is computed. A request counts a node once.
 """
 
 from __future__ import annotations
@@ -123,6 +124,8 @@ class ServerCache(PrefixCache):
         Tokens a page.
     seed : int
         The seed of the worker.
+    chunk : int
+        Tokens of a prefill chunk, rounded down to whole pages.
 
     Notes
     -----
@@ -141,9 +144,11 @@ class ServerCache(PrefixCache):
         *,
         page_size: int = 1,
         seed: int = 0,
+        chunk: int = 8192,
     ) -> None:
         super().__init__(trie, capacity // page_size, policy_of(eviction, seed))
         self.page_size = page_size
+        self.chunk = chunk // page_size * page_size
 
     def request(self, request: _Paged) -> int:
         """Serve one request from match to end; the tokens that it found cached."""
@@ -152,11 +157,17 @@ class ServerCache(PrefixCache):
         known = sum(page in self._cached for page in path)
         matched = min(known, (request.length - 1) // size)
         spare = 1 if size > 1 else 0
-        self._read(path[:matched], -(-request.length // size) - matched + spare)
-        if path:
-            self._insert(request.prompt)
-        for done in range(request.answer - 1):
-            self._read(path, -(-(request.length + done) // size) + 1 - len(path))
+        done = matched * size
+        inserted: tuple[int, ...] = ()
+        while done < request.length:
+            held = done // size
+            done = min(done + self.chunk, request.length)
+            self._read(path[:held], -(-done // size) - held + spare)
+            if done >= size:
+                self._insert(path[done // size - 1], counted=inserted)
+                inserted = path[: done // size]
+        for computed in range(request.length, request.length + request.answer - 1):
+            self._read(path, -(-computed // size) + 1 - len(path))
         if request.whole != request.prompt:
             self._insert(request.whole, counted=path)
         return matched * size
@@ -205,6 +216,7 @@ def predict(
     *,
     page_size: int = 1,
     seed: int = 0,
+    chunk: int = 8192,
 ) -> list[int]:
     """The ``cached_tokens`` that a worker reports for each of the requests it serves one by one.
 
@@ -214,5 +226,5 @@ def predict(
     [0, 2, 1]
     """
     trie, paged = page_trie(requests, page_size)
-    cache = ServerCache(trie, capacity, eviction, page_size=page_size, seed=seed)
+    cache = ServerCache(trie, capacity, eviction, page_size=page_size, seed=seed, chunk=chunk)
     return [cache.request(request) for request in paged]

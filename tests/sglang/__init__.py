@@ -1,0 +1,1 @@
+"""The real SGLang: its trees against the model, the plugin, workers and replays."""

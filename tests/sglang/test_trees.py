@@ -1,0 +1,94 @@
+"""SGLang's trees against the token model: the same hits and the same victims, step by step.
+
+Here a query may match in full and asks for what the model's step asks for; what a server does
+differently around its tree is in `test_requests`. One difference between the trees was found: in
+the server's both parts of a split node keep their time of creation, in the older one the upper part
+is new.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from empirical.sglang.plugin import BACKENDS
+from empirical.sglang.prediction import POLICIES
+from empirical.sglang.seeded import SeededRLT, SeededRLTStep
+from tests.sglang.workloads import forest
+from theory.cache import PrefixCache
+from theory.engine import Flat, simulate
+from theory.eviction import EvictionPolicy
+from theory.model import Instance
+from theory.trie import TokenTrie
+
+pytestmark = pytest.mark.sglang
+
+SEEDS = range(120)
+STEPS = 60
+OWN = ("lru", "lfu", "slru", "fifo", "mru", "filo")
+BY_CREATION = ("fifo", "filo")
+CASES = [
+    *(("radix", policy) for policy in OWN),
+    *(("unified", policy) for policy in ("lru", "lfu", "slru")),
+    *(("unified-python", policy) for policy in OWN if policy not in BY_CREATION),
+]
+
+
+@pytest.mark.parametrize(("kind", "policy"), CASES)
+def test_own_policies(trees: ModuleType, kind: str, policy: str) -> None:
+    spec = POLICIES[policy]
+    for seed in SEEDS:
+        trie, capacity, rng = forest(seed)
+        steps = [[rng.randrange(len(trie))] for _ in range(STEPS)]
+        tree = trees.Tree(kind, capacity, policy)
+        model = PrefixCache(trie, capacity, spec)
+        fast = simulate(Flat.from_instance(Instance(trie, capacity, steps)), spec, capacity)
+        for number, step in enumerate(steps):
+            expected = model.serve(step)
+            hits, gone = tree.step(trie, step)
+            assert hits == set(expected.hits), (seed, number)
+            assert gone == set(expected.evicted), (seed, number)
+            assert len(hits) == fast.hits[number]
+            assert len(gone) == fast.evicted[number]
+            tree.check()
+
+
+def token_policy(backend: str, seed: int) -> str | EvictionPolicy:
+    if backend == "kvbounds-leaf-lru":
+        return "vllm-lru"  # the last query of a batch to be freed is the newest
+    return SeededRLT(seed) if backend == "kvbounds-rlt" else SeededRLTStep(seed)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("events", [False, True])
+def test_plugin(trees: ModuleType, backend: str, events: bool) -> None:
+    """Batches too, and draw for draw; with KV events the plugin cuts its leaves at once."""
+    for seed in SEEDS:
+        trie, capacity, rng = forest(seed)
+        tree = trees.Tree("radix", capacity, backend, seed=seed, events=events)
+        model = PrefixCache(trie, capacity, token_policy(backend, seed))
+        for number in range(STEPS):
+            batch = list({rng.randrange(len(trie)) for _ in range(rng.choice([1, 1, 2, 3]))})
+            while trie.footprint_size(batch) > capacity:
+                batch.pop()
+            expected = model.serve(batch)
+            hits, gone = tree.step(trie, batch)
+            assert hits == set(expected.hits), (seed, number)
+            assert gone == set(expected.evicted), (seed, number)
+            tree.check()
+
+
+def test_creation_of_the_upper_part(trees: ModuleType) -> None:
+    """FIFO after abc, x and a, which splits abc: bc is the oldest leaf; then a is one too.
+
+    The server's tree evicts it, as old as abc. The older tree evicts x: to it a is new.
+    """
+    trie = TokenTrie.from_parents([-1, 0, 1, -1, -1, 4, 5])  # abc ends at 2, x is 3
+    gone = {}
+    for kind in ("radix", "unified-python"):
+        tree = trees.Tree(kind, 4, "fifo")
+        for query in (2, 3, 0):
+            tree.step(trie, [query])
+        _, gone[kind] = tree.step(trie, [6])
+    assert gone == {"radix": {1, 2, 3}, "unified-python": {0, 1, 2}}
