@@ -9,8 +9,8 @@ visibly: its values are None.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -197,32 +197,31 @@ def measure(
     ordered = sorted(set(capacities))
     if ordered[-1] >= MOST:
         raise CapacityError(f"{ordered[-1]} is more than any trace has", where="capacity")
-    runs = _Runs(study, ordered)
     seeds = {policy: _seeds(study, policy) for policy in policies}
-    fitting = [capacity for capacity in ordered if runs.fits(capacity)]
-    if not fitting and BYPASS not in policies:
+    runs = _Runs(study, ordered, seeds)
+    if not runs.fitting and BYPASS not in policies:
         study.steps.fit(whole_pages(ordered[-1], study.page_size))  # raises, and tells the step
-    expect(runs.uses(seeds))
+    expect(runs.uses())
+    points: dict[str, list[Point | None]] = {policy: [] for policy in policies}
     with ThreadPoolExecutor(jobs or _processors()) as pool:
-        best = dict(zip(fitting, pool.map(runs.best, fitting), strict=True))
-        started = {
-            policy: [
-                pool.submit(runs.point, policy, capacity, seeds[policy], best.get(capacity))
+        try:
+            list(pool.map(lambda stack: stack.position, runs.stacks.values()))
+            runs.best.update(zip(runs.fitting, pool.map(runs.optimum, runs.fitting), strict=True))
+            started = [
+                (policy, capacity, [pool.submit(runs.run, policy, capacity, n) for n in numbers])
+                for policy, numbers in seeds.items()
                 for capacity in ordered
             ]
-            for policy in policies
-        }
-        try:
-            curves = {
-                policy: Curve(ordered, list(_results(futures, each)), len(seeds[policy]))
-                for policy, futures in started.items()
-            }
+            for policy, capacity, futures in started:
+                done = [future.result() for future in futures]
+                points[policy].append(runs.point(policy, capacity, done))
+                each()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     return TraceCurves(
         facts=study.describe(),
-        policies=curves,
+        policies={name: Curve(ordered, points[name], len(seeds[name])) for name in policies},
         tokens=runs.tokens,
         units=study.steps.flat.units,
         largest=int(study.steps.flat.footprint.max()) * study.page_size,
@@ -231,37 +230,39 @@ def measure(
 
 
 class _Runs:
-    """The runs of one study; its methods may be called from several threads."""
+    """The runs of one study; `optimum` and `run` may be called from several threads."""
 
-    def __init__(self, study: RatioStudy, capacities: Sequence[int]) -> None:
-        self.study, self.steps, self.capacities = study, study.steps, capacities
-        self.stacks = {}
-        if len(capacities) >= ONE_PASS_FROM:
-            for policy, by_query in STACK_POLICIES.items():
-                self.stacks[policy] = StackDistances(self.steps.flat, by_query=by_query)
-        self.largest = int(self.steps.flat.footprint.max())
+    def __init__(
+        self, study: RatioStudy, capacities: Sequence[int], seeds: Mapping[str, Sequence[int]]
+    ) -> None:
+        self.study, self.steps, self.capacities, self.seeds = study, study.steps, capacities, seeds
         self.counted = self.steps.window(study.window)
         self.tokens = int(self.steps.prompt_tokens[self.counted].sum())
         if self.tokens == 0:
             raise InputError("the window has no step", where="window", fix="use all")
+        largest = int(self.steps.flat.footprint.max())
+        self.fitting = [capacity for capacity in capacities if self._units(capacity) >= largest]
+        self.stacks: dict[str, StackDistances] = {}
+        for policy in STACK_POLICIES.keys() & seeds.keys():
+            if len(self.fitting) >= ONE_PASS_FROM:
+                by_query = STACK_POLICIES[policy]
+                self.stacks[policy] = StackDistances(self.steps.flat, by_query=by_query)
+        self.best: dict[int, Integers] = {}  # the misses of the optimum at each fitting capacity
 
-    def uses(self, seeds: Mapping[str, Sequence[int]]) -> int:
+    def uses(self) -> int:
         """About how many uses all runs will have."""
         passes = len(self.capacities)  # of the optimum
-        for policy, numbers in seeds.items():
+        for policy, numbers in self.seeds.items():
             if policy in self.stacks:
                 passes += 1
             elif policy != OPTIMUM:
                 passes += len(self.capacities) * len(numbers)
         return passes * len(self.steps.flat.intervals.end)
 
-    def fits(self, capacity: int) -> bool:
-        return self._units(capacity) >= self.largest
-
     def _units(self, capacity: int) -> int:
         return whole_pages(capacity, self.study.page_size)
 
-    def best(self, capacity: int) -> Integers:
+    def optimum(self, capacity: int) -> Integers:
         """The misses of the optimum without bypass, step by step."""
         return optimum(self.steps.flat, self._units(capacity)).misses
 
@@ -270,45 +271,42 @@ class _Runs:
         hits = self.steps.hit_tokens(misses, self.study.match)
         return int(hits[self.counted].sum()) / self.tokens
 
-    def point(
-        self, policy: str, capacity: int, seeds: Sequence[int], best: Integers | None
-    ) -> Point | None:
-        """One policy at one capacity; `best` is the optimum there, None if a step does not fit."""
+    def run(self, policy: str, capacity: int, seed: int) -> tuple[float, int] | None:
+        """Hit rate and misses of one run; None if a step does not fit."""
         units = self._units(capacity)
         if policy == BYPASS:
-            runs = [optimum(self.steps.flat, units, bypass=True).misses]
-        elif best is None:
+            misses = optimum(self.steps.flat, units, bypass=True).misses
+        elif capacity not in self.best:
             return None
         elif policy == OPTIMUM:
-            runs = [best]
+            misses = self.best[capacity]
+        elif policy in self.stacks:
+            misses = self.stacks[policy].counts(units).misses
         else:
-            runs = [self._misses(policy, units, seed) for seed in seeds]
-        rates = student([self.rate(misses) for misses in runs])
-        totals = [int(misses.sum()) for misses in runs]
-        if best is None:
+            misses = step_misses(self.steps, policy, units, seed)
+        return self.rate(misses), int(misses.sum())
+
+    def point(
+        self, policy: str, capacity: int, runs: Sequence[tuple[float, int] | None]
+    ) -> Point | None:
+        """All runs of a policy at a capacity."""
+        known = [run for run in runs if run is not None]
+        if not known:
+            return None
+        rates, totals = student([rate for rate, _ in known]), [total for _, total in known]
+        if capacity not in self.best:
             return Point(rates, student(totals), None)
-        fewest = int(best.sum())
+        fewest = int(self.best[capacity].sum())
         if min(totals) < fewest and policy != BYPASS:
             raise OptimumError(
                 f"{policy} has {min(totals)} misses at capacity {capacity}, the optimum {fewest}"
             )
         return Point(rates, student(totals), student([total / fewest for total in totals]))
 
-    def _misses(self, policy: str, units: int, seed: int) -> Integers:
-        if policy in self.stacks:
-            return self.stacks[policy].counts(units).misses
-        return step_misses(self.steps, policy, units, seed)
-
 
 def _seeds(study: RatioStudy, policy: str) -> range:
     randomised = policy not in OPTIMA and isinstance(make_policy(policy), RandomisedPolicy)
     return range(study.seed, study.seed + (study.seeds if randomised else 1))
-
-
-def _results(futures: Sequence[Future[Point | None]], each: Callable[[], object]) -> Iterator[Any]:
-    for future in futures:
-        yield future.result()
-        each()
 
 
 def _processors() -> int:

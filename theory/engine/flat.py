@@ -38,9 +38,6 @@ Flags = npt.NDArray[np.bool_]
 _MOST_USES = 2**31 - 1
 """The kernels number the uses of runs with 32 bits."""
 
-_MOST_SINGLE_USES = 2**26
-"""The most uses of units that are simulated one by one: about 3 GiB."""
-
 _UNIT_BYTES, _USE_BYTES = 120, 24
 """What a run of one unit takes in the arrays and kernels, and each of its uses; about."""
 

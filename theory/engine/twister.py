@@ -7,6 +7,7 @@ choices for the same seed. Source: Matsumoto and Nishimura, "Mersenne Twister", 
 from __future__ import annotations
 
 import random
+from math import frexp
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +49,7 @@ def word(state: State) -> int:
 @helper
 def below(state: State, limit: int) -> int:
     """A uniform draw from 0 .. limit - 1, as ``Random.randrange(limit)``; limit < 2**32."""
-    length = 0
-    while limit >> length > 0:
-        length += 1
+    length = frexp(float(limit))[1]  # the bits of the limit
     drawn = word(state) >> (32 - length)
     while drawn >= limit:
         drawn = word(state) >> (32 - length)
