@@ -11,7 +11,11 @@ from typing import Any
 import hypothesis
 import pytest
 
-collect_ignore = ["empirical/sglang/cpu_shims", "empirical/sglang/radix.py", "tests/sglang/trees.py"]
+collect_ignore = [
+    "empirical/sglang/cpu_shims",
+    "empirical/sglang/radix.py",
+    "tests/sglang/trees.py",
+]
 """What imports SGLang: only its own tests do, when they run."""
 
 hypothesis.settings.register_profile(

@@ -15,8 +15,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,15 @@ from typing import Any
 from empirical.sglang.plugin import BACKENDS, UNLISTED
 from theory.errors import InputError, KvboundsError
 
-__all__ = ["EVICTIONS", "Worker", "WorkerError", "WorkerOptions", "fleet", "tiny_model"]
+__all__ = [
+    "EVICTIONS",
+    "Worker",
+    "WorkerError",
+    "WorkerOptions",
+    "fleet",
+    "interrupt_on_signals",
+    "tiny_model",
+]
 
 SGLANG_POLICIES = ("lru", "lfu", "slru", *UNLISTED)
 EVICTIONS = (*SGLANG_POLICIES, *BACKENDS)
@@ -50,6 +59,10 @@ TINY_MODEL: Mapping[str, Any] = {
     "torch_dtype": "bfloat16",
 }
 """A Llama of two layers: enough for the cache to be real, small enough for a CPU."""
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Opens local URLs, whatever proxy the environment names."""
 
 
 class WorkerError(KvboundsError):
@@ -120,10 +133,14 @@ class WorkerOptions:
                 "has no config.json", where=str(self.model), fix="name a model's folder"
             )
 
+    def seeded(self, seed: int) -> WorkerOptions:
+        """The same options with another seed."""
+        return replace(self, seed=seed)
+
     def command(self, python: str, model: Path, port: int) -> list[str]:
         """The server's command line."""
         flags: dict[str, Any] = {
-            "--model-path": model,
+            "--model-path": model.resolve(),
             "--load-format": "dummy",
             "--host": "127.0.0.1",
             "--port": port,
@@ -198,21 +215,22 @@ class Worker:
                 'SGLang is not installed; run pip install "kvbounds[sglang]" on a GPU machine or '
                 "empirical/sglang/install_cpu.sh VENV on a CPU one"
             )
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                raise WorkerError(f"port {self.port} is busy; choose another --port")
+        _check_free(self.port)
         model = self.options.model or tiny_model(self.folder / "tiny-model")
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                self.options.command(python, model, self.port),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self.options.environment(),
-                cwd=self.folder,
-                start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - it calls prctl and nothing else
-            )
+        try:
+            with self.log.open("wb") as log:
+                self.process = subprocess.Popen(
+                    self.options.command(python, model, self.port),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=self.options.environment(),
+                    cwd=self.folder,
+                    start_new_session=True,
+                    preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - only calls the kernel
+                )
+        except OSError as error:
+            raise WorkerError(f"{python} cannot be run ({error.strerror})") from error
 
     @property
     def alive(self) -> bool:
@@ -230,7 +248,7 @@ class Worker:
     def healthy(self, timeout: float = 2.0) -> bool:
         """Whether the server says that it can serve."""
         try:
-            with urllib.request.urlopen(f"{self.url}/health", timeout=timeout) as answer:
+            with _DIRECT.open(f"{self.url}/health", timeout=timeout) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError, ValueError):
             return False
@@ -244,17 +262,29 @@ class Worker:
             If it dies or is not ready in time, with its log's last lines.
         """
         deadline = time.monotonic() + timeout
-        while not self.healthy():
-            if not self.alive:
-                code = self.process.returncode if self.process else None
-                raise WorkerError(f"worker {self.url} died (exit code {code}): {self.tail()}")
+        while True:
+            self.check_alive()
+            if self.healthy():
+                return
             if time.monotonic() > deadline:
                 raise WorkerError(
                     f"worker {self.url} was not ready after {timeout:g} s: {self.tail()}"
                 )
             time.sleep(0.3)
 
-    def stop(self, grace: float = 10.0) -> None:
+    def check_alive(self) -> None:
+        """Do nothing while the server's process runs.
+
+        Raises
+        ------
+        WorkerError
+            If it has died, with its log's last lines.
+        """
+        if not self.alive:
+            code = self.process.returncode if self.process else None
+            raise WorkerError(f"worker {self.url} died (exit code {code}): {self.tail()}")
+
+    def stop(self, grace: float = 5.0) -> None:
         """Stop the server and every process that it has started; a second call does nothing."""
         if self.process is None:
             return
@@ -279,10 +309,43 @@ def _signal_group(group: int, number: int) -> bool:
     return True
 
 
-def _die_with_parent() -> None:
-    """Ask Linux to end this process with its parent, so that a crash leaves no server behind."""
+def _check_free(port: int) -> None:
+    if not 0 < port < 2**16:
+        raise WorkerError(f"{port} is no port; ports are 1 to 65535")
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise WorkerError(f"port {port} is busy; choose another --port") from None
+
+
+def _die_with(parent: int) -> Callable[[], None]:
+    """What a new process calls so that Linux ends it with its parent: a crash leaves no server."""
     set_death_signal = 1
-    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
+    prctl = ctypes.CDLL(None).prctl
+
+    def call() -> None:
+        prctl(set_death_signal, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the call
+            os._exit(1)
+
+    return call
+
+
+@contextmanager
+def interrupt_on_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that it cleans up."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {n: signal.signal(n, interrupt) for n in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -316,8 +379,13 @@ def fleet(
         If a worker does not start.
     """
     home = folder or Path(tempfile.mkdtemp(prefix="kvbounds-workers-"))
-    home.mkdir(parents=True, exist_ok=True)
-    workers = [Worker(o, p, home) for o, p in zip(options, ports, strict=True)]
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkerError(
+            f"{home} cannot be made ({error.strerror}); choose another --log-dir"
+        ) from error
+    workers = [Worker(o, p, home.resolve()) for o, p in zip(options, ports, strict=True)]
     try:
         for worker in workers:
             worker.start(python)
@@ -326,7 +394,7 @@ def fleet(
             on_ready(worker)
         yield workers
     finally:
-        for worker in workers:
-            worker.stop()
+        with ThreadPoolExecutor(len(workers)) as pool:  # each may take its time
+            list(pool.map(Worker.stop, workers))
         if folder is None:
             shutil.rmtree(home, ignore_errors=True)

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "attack": ("kvbounds.cli.attack", "Find the worst case of any eviction policy."),
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
+    "workers": ("kvbounds.cli.workers", "Start, watch and stop real SGLang servers."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
     "proofs": ("kvbounds.cli.proofs", "The theorems that Coq has checked."),
     "claims": ("kvbounds.cli.claims", "The ledger of claims, and whether they hold."),
