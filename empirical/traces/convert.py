@@ -12,7 +12,10 @@ from empirical.traces.steps import TraceSteps
 from theory.errors import InputError
 from theory.model import Instance
 
-__all__ = ["Summary", "from_instance", "reblock", "shorter_than", "summarise"]
+__all__ = ["MAX_BLOCKS", "Summary", "from_instance", "reblock", "shorter_than", "summarise"]
+
+MAX_BLOCKS = 20_000_000
+"""The most block ids in a trace that is cut anew; more would make a file of hundreds of MB."""
 
 
 def from_instance(instance: Instance) -> Trace:
@@ -43,6 +46,11 @@ def reblock(trace: Trace, block_size: int) -> Trace:
     A full block is shared by all prompts with the same tokens up to its end, a partial one by
     prompts that end at the same token (`TokenTrie.paged`).
 
+    Raises
+    ------
+    InputError
+        If there would be too many blocks to write down.
+
     Examples
     --------
     >>> trace = Trace.from_hash_ids([[0, 1]], [0], [9], [1], block_size=8)
@@ -50,6 +58,13 @@ def reblock(trace: Trace, block_size: int) -> Trace:
     [5, 2, 1]
     """
     steps = trace.steps(unit="token", page_size=block_size)
+    blocks = int(steps.units.depth.sum())
+    if blocks > MAX_BLOCKS:
+        raise InputError(
+            f"blocks of {block_size} tokens would make {blocks:,} ids, more than {MAX_BLOCKS:,}",
+            where="block size",
+            fix="give larger blocks or fewer requests",
+        )
     flat = steps.flat.expanded()
     parent = flat.parent.tolist()
     paths: list[list[int]] = []

@@ -260,3 +260,16 @@ def test_rows_do_not_depend_on_their_order() -> None:
     again = [RatioStudy(trace, seeds=3).row(row.policy, row.capacity) for row in rows[::-1]]
     assert [dataclasses.asdict(row) for row in again[::-1]] == [dataclasses.asdict(r) for r in rows]
     assert np.all([row.run_misses >= row.run_opt_misses for row in rows])
+
+
+def test_single_tokens_that_do_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaf-LRU and rlt treat chains as a whole; LFU looks at every token."""
+    trace = Trace.from_hash_ids([[1], [2], [1]], range(3), [50_000] * 3, [1] * 3, block_size=50_000)
+    monkeypatch.setattr("theory.memory.available_memory", lambda: 2**20)
+    study = RatioStudy(trace, unit="token", seeds=2)
+    assert study.row("leaf-lru", 100_000).hits == 50_000
+    assert study.row("rlt", 100_000).hits == 50_000
+    with pytest.raises(InputError, match=r"100,000 units apart needs about 0\.0 GiB of memory"):
+        study.row("lfu", 100_000)
+    paged = RatioStudy(trace, unit="token", page_size=50)
+    assert paged.row("lfu", 100_000).hits == 50_000

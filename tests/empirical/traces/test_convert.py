@@ -94,3 +94,10 @@ def test_dropping_long_prompts() -> None:
     assert shorter_than(trace, 599).parent.tolist() == [-1]
     with pytest.raises(InputError, match="no prompt has at most 59 tokens; the shortest has 60"):
         shorter_than(trace, 59)
+
+
+def test_too_many_blocks_are_refused_at_once() -> None:
+    trace = Trace.from_hash_ids([[1, 2]], [0], [30_000_000], [1], block_size=15_000_000)
+    with pytest.raises(InputError, match="blocks of 1 tokens would make 30,000,000 ids, more than"):
+        reblock(trace, 1)
+    assert len(reblock(trace, 1_000_000).parent) == 30
