@@ -1,0 +1,183 @@
+"""What a cycle costs: fast for the search, and exactly for the result.
+
+The cost of a cycle is what one more repetition adds, in the long run. For the optimum that is well
+defined on every finite run: it grows step by step (OPT of a sequence minus OPT of a beginning of
+it), so the growth over the last repetitions is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+
+from adversary.target import Target
+from theory.cache import PrefixCache, run
+from theory.engine import Flat, optimum, simulate, supports
+from theory.errors import InputError
+from theory.exact.arena import Arena
+from theory.exact.cycle import cycle_ratio
+from theory.model import Instance
+
+__all__ = ["Score", "certify", "measure"]
+
+SEARCH_SEEDS = range(8)
+FINAL_SEEDS = range(1000, 1200)
+"""Other coins than those that the search has selected on."""
+LEAST_STEPS = 160
+"""A measurement goes through the cycle at least four times, and for at least so many steps."""
+MOST_STEPS = 4000
+MOST_STEPS_TO_REPEAT = 1500
+MOST_CACHES = 120
+"""A randomised policy's exact law is asked for only where there are so few prefix-closed caches."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """The cost of a cycle to a policy and to the optimum.
+
+    Attributes
+    ----------
+    policy_cost, optimum_cost : Fraction
+        Per cycle, in the long run; means over seeds if the policy is randomised and not `exact`.
+    exact : bool
+        Whether a repetition of the state proves the costs; otherwise they are measured.
+    half_width : float
+        Half of the 95 % interval of the ratio; 0 if there is no chance in it.
+    runs : int
+        The number of seeds.
+    """
+
+    policy_cost: Fraction
+    optimum_cost: Fraction
+    exact: bool = False
+    half_width: float = 0.0
+    runs: int = 1
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Policy over optimum; None: unbounded. A cycle that costs nobody anything has ratio 1."""
+        if self.optimum_cost:
+            return self.policy_cost / self.optimum_cost
+        return None if self.policy_cost else Fraction(1)
+
+    @property
+    def text(self) -> str:
+        """The ratio as it is printed: "3/2", "unbounded"; measured ones with their interval."""
+        if self.ratio is None:
+            return "unbounded"
+        if self.exact or not self.half_width:
+            return str(self.ratio)
+        return f"{float(self.ratio):.4f} +- {self.half_width:.4f}"
+
+    @property
+    def rank(self) -> tuple[bool, Fraction]:
+        """Larger is worse for the policy; there is nothing beyond unbounded."""
+        return self.ratio is None, self.ratio or Fraction(0)
+
+    @property
+    def sure(self) -> float:
+        """The lower end of the interval of the ratio."""
+        return float("inf") if self.ratio is None else float(self.ratio) - self.half_width
+
+
+def measure(instance: Instance, target: Target, seeds: Sequence[int] = SEARCH_SEEDS) -> Score:
+    """Repeat the cycle and count what its last repetitions cost.
+
+    Parameters
+    ----------
+    instance : Instance
+        With a cycle.
+    target : Target
+        Names the policy.
+    seeds : sequence of int
+        The runs of a randomised policy.
+
+    Examples
+    --------
+    >>> from adversary.cyclic import cyclic
+    >>> measure(cyclic(4), Target("leaf-lru", 4)).ratio
+    Fraction(4, 1)
+    """
+    cycle, before = len(instance.cycle), len(instance.prefix)
+    repeats = max(4, -(-LEAST_STEPS // cycle))
+    repeats = max(2, min(repeats, (MOST_STEPS - before) // cycle))
+    counted = max(1, repeats // 2)
+    # The optimum's own cycle can be several of ours: count a multiple of the free slots.
+    counted = (
+        max(1, counted // max(1, instance.k) * instance.k) if counted > instance.k else counted
+    )
+    long = instance.unrolled(repeats)
+    cut = before + (repeats - counted) * cycle
+    flat = Flat.from_instance(long)
+    capacity = instance.capacity
+    half = Flat(flat.parent, flat.step_start[: cut + 1], flat.query[: flat.step_start[cut]])
+    grown = optimum(flat, capacity).misses.sum() - optimum(half, capacity).misses.sum()
+    costs = []
+    for seed in seeds if target.randomised else seeds[:1]:
+        if supports(target.policy):
+            costs.append(int(simulate(flat, target.policy, capacity, seed).misses[cut:].sum()))
+        else:
+            steps = run(long, target.policy, seed=seed).steps[cut:]
+            costs.append(sum(step.cost for step in steps))
+    mean = Fraction(sum(costs), len(costs))
+    half_width = _half_width(costs) / int(grown) if grown else 0.0
+    return Score(mean / counted, Fraction(int(grown), counted), False, half_width, len(costs))
+
+
+def _half_width(values: list[int]) -> float:
+    """Half of the 95 % Student t interval of a mean."""
+    if len(values) < 2:
+        return 0.0
+    from scipy.special import stdtrit
+
+    deviation = float(np.std(values, ddof=1)) / sqrt(len(values))
+    return float(stdtrit(len(values) - 1, 0.975)) * deviation
+
+
+def certify(instance: Instance, target: Target) -> Score:
+    """The exact cost of the cycle where it can be had, else the best measurement.
+
+    It is exact for a deterministic policy whose state repeats, and for a randomised one on a small
+    trie. Exact costs come from the executable cache and the work function, not from the engine.
+
+    Examples
+    --------
+    >>> from adversary.cyclic import cyclic
+    >>> score = certify(cyclic(3), Target("rlt", 3))
+    >>> score.ratio, score.policy_cost, score.exact
+    (Fraction(11, 6), Fraction(22, 9), True)
+    """
+    closes = _small if target.randomised else _repeats
+    if target.has_state and closes(instance, target):
+        try:
+            found = cycle_ratio(instance, target.policy)
+        except InputError:
+            if not target.randomised:  # its state repeats, so the cycle costs nothing
+                return Score(Fraction(0), Fraction(0), exact=True)
+        else:
+            return Score(found.policy_cost, found.optimum_cost, exact=True)
+    return measure(instance, target, FINAL_SEEDS)
+
+
+def _repeats(instance: Instance, target: Target) -> bool:
+    """Whether a deterministic policy's state repeats before long."""
+    cache = PrefixCache(instance.trie, instance.capacity, target.policy)
+    for step in instance.prefix:
+        cache.serve(step)
+    seen: set[Hashable] = set()
+    while len(seen) * len(instance.cycle) < MOST_STEPS_TO_REPEAT:
+        if cache.state() in seen:
+            return True
+        seen.add(cache.state())
+        for step in instance.cycle:
+            cache.serve(step)
+    return False
+
+
+def _small(instance: Instance, target: Target) -> bool:
+    """Whether the exact law of a randomised policy has few enough states."""
+    return Arena(instance.trie, instance.capacity).caches <= MOST_CACHES

@@ -1,0 +1,304 @@
+"""``kvbounds attack``: the worst case of any eviction policy, and how it grows."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kvbounds.cli.output import (
+    Format,
+    FormatOption,
+    QuietOption,
+    SeedOption,
+    note,
+    print_json,
+    print_table,
+)
+from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from adversary.growth import Growth
+    from adversary.marking import Marking
+    from adversary.search import Candidate, Search
+
+__all__ = ["register"]
+
+SEARCH_SHARE = 0.5
+"""The part of a budget in seconds that goes to the search; the rest is for what follows."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("attack", help="Find the worst case of any eviction policy.")(attack)
+
+
+def attack(
+    policy: Annotated[str, typer.Option(help="A policy's name, or your own as module:Class.")],
+    capacity: Annotated[int, typer.Option(help="B, in tokens.")] = 8,
+    beta: Annotated[
+        str, typer.Option(help="Distinct queries a batch; 'grow': about half of what fits.")
+    ] = "1",
+    min_length: Annotated[int, typer.Option(help="L, the least length of a query.")] = 1,
+    evaluations: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many evaluations (default 640).")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Stop after so many seconds instead, e.g. 60s or 2m.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="Write the witness to this file.")] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(help="Keep the state of the search in this file, and go on from it."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 2,
+    seed: SeedOption = 0,
+    output: FormatOption = Format.table,
+    quiet: QuietOption = False,
+) -> None:
+    """Search, certify, shrink, and judge the growth."""
+    from adversary.growth import growing_beta, growth
+    from adversary.marking import look_for_violation
+    from adversary.shrink import shrink
+    from adversary.target import Target
+
+    if evaluations is not None and budget is not None:
+        raise InputError("give either --evaluations or --budget", where="--budget")
+    grow = beta == "grow"
+    target = Target(
+        policy, capacity, growing_beta(capacity, min_length) if grow else _beta(beta), min_length
+    )
+    seconds = None if budget is None else _seconds(budget)
+    started = time.monotonic()
+
+    def over(share: float) -> Callable[[], bool]:
+        """Whether this share of a budget in seconds is spent."""
+        return lambda: seconds is not None and time.monotonic() - started > share * seconds
+
+    search = _search(target, seed, resume)
+    _advance(search, evaluations or 640, over(SEARCH_SHARE), seconds, jobs, resume, quiet)
+    best = search.result()
+    instance, score = shrink(best.instance, target, stop=over(0.7))
+    marking = look_for_violation(target, seed, [instance], stop=over(0.8))
+    verdict = growth(target, replace(best, score=score), search.pool, grow=grow, stop=over(0.95))
+    instance = instance.renamed(
+        f"attack-{policy}",
+        {"policy": policy, "shows": f"{policy} has ratio {score.text}", "seed": seed},
+    )
+    if out is not None:
+        instance.save(out)
+        note(f"witness written to {out}", quiet)
+    best = replace(best, instance=instance, score=score)
+    spent = f"{search.evaluations} evaluations" if seconds is None else f"{budget} of wall time"
+    if output is Format.json:
+        print_json(_as_json(search, best, marking, verdict, spent, grow))
+    else:
+        _print(search, best, marking, verdict, spent, grow)
+
+
+def _beta(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"{text!r} is neither an integer nor 'grow'", where="--beta") from None
+
+
+def _seconds(text: str) -> float:
+    """Read ``60s``, ``60`` or ``2m``.
+
+    Examples
+    --------
+    >>> _seconds("60s"), _seconds("1.5m")
+    (60.0, 90.0)
+    """
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", text.strip())
+    if matched is None or not float(matched[1]) > 0:
+        raise InputError(
+            f"{text!r} is no time", where="--budget", fix="write for example 60s or 2m"
+        )
+    return float(matched[1]) * {"s": 1, "m": 60, "h": 3600}[matched[2] or "s"]
+
+
+def _search(target: Any, seed: int, resume: str | None) -> Search:
+    from pathlib import Path
+
+    from adversary.search import Search
+    from theory.jsonfile import read_json
+
+    if resume is None or not Path(resume).exists():
+        return Search(target, seed)
+    search = Search.from_json(read_json(resume, "kvbounds/search/1"), resume)
+    if (search.target, search.seed) != (target, seed):
+        raise InputError(
+            "is the state of another search",
+            where=resume,
+            fix="give the same policy, capacity, beta, min-length and seed, or another file",
+        )
+    return search
+
+
+def _advance(
+    search: Search,
+    evaluations: int,
+    over: Callable[[], bool],
+    seconds: float | None,
+    jobs: int,
+    resume: str | None,
+    quiet: bool,
+) -> None:
+    """Make rounds until the budget is spent or nothing worse can be found."""
+    from theory.jsonfile import write_json
+
+    total = evaluations if seconds is None else seconds * SEARCH_SHARE
+    began = time.monotonic()
+    with _bar(total, search.target.policy, quiet) as show:
+        while not search.finished:
+            if over() if seconds is not None else search.evaluations >= evaluations:
+                break
+            search.advance(jobs)
+            if resume is not None:
+                write_json(resume, search.to_json())
+            best = search.pool[0].score.text if search.pool else "-"
+            show(search.evaluations if seconds is None else time.monotonic() - began, best)
+
+
+@contextmanager
+def _bar(total: float, label: str, quiet: bool) -> Iterator[Callable[[float, str], None]]:
+    """A progress bar on stderr that shows the best ratio (none if quiet or not a terminal)."""
+    import sys
+
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, best: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(label, total=total)
+        yield lambda done, best: bars.update(
+            task, completed=done, description=f"{label}: ratio {best}"
+        )
+
+
+def _as_json(
+    search: Search, best: Candidate, marking: Marking, verdict: Growth, spent: str, grow: bool
+) -> dict[str, Any]:
+    from adversary.drawing import draw_trie, sequence_text
+
+    target, score = search.target, best.score
+    violation = marking.violation
+    return {
+        "schema": "kvbounds/attack/1",
+        "policy": target.policy,
+        "capacity": target.capacity,
+        "beta": target.beta,
+        "beta_grows": grow,
+        "min_length": target.min_length,
+        "seed": search.seed,
+        "budget": spent,
+        "evaluations": search.evaluations,
+        "ratio": "unbounded" if score.ratio is None else _number(score),
+        "exact": score.exact,
+        "half_width": score.half_width,
+        "policy_cost": _number(score, score.policy_cost),
+        "optimum_cost": _number(score, score.optimum_cost),
+        "found_by": best.found_by,
+        "growth": verdict.verdict,
+        "growth_evidence": verdict.evidence,
+        "growth_reason": verdict.reason,
+        "points": [
+            {
+                "slots": point.slots,
+                "capacity": point.capacity,
+                "beta": point.beta,
+                "ratio": "unbounded" if point.score.ratio is None else _number(point.score),
+                "half_width": point.score.half_width,
+                "found_by": point.found_by,
+            }
+            for point in verdict.points
+        ],
+        "fits": [
+            {
+                "order": fit.order,
+                "intercept": round(fit.intercept, 6),
+                "slope": round(fit.slope, 6),
+                "half_width": round(fit.uncertainty, 6),
+                "aicc": round(fit.aicc, 4),
+            }
+            for fit in verdict.fits
+        ],
+        "marking": violation is None,
+        "marking_steps": marking.steps,
+        "violation": None
+        if violation is None
+        else {
+            "step": violation.step,
+            "token": violation.token,
+            "phase_start": violation.phase_start,
+            "instance": violation.instance.to_json(),
+        },
+        "trie": draw_trie(best.instance.trie).splitlines(),
+        "sequence": sequence_text(best.instance),
+        "witness": best.instance.to_json(),
+    }
+
+
+def _number(score: Any, value: Any = None) -> str:
+    """An exact number as a fraction, a measured one as a decimal."""
+    value = score.ratio if value is None else value
+    return str(value) if score.exact else f"{float(value):.6g}"
+
+
+def _print(
+    search: Search, best: Candidate, marking: Marking, verdict: Growth, spent: str, grow: bool
+) -> None:
+    from adversary.drawing import draw_trie, sequence_text, token_name
+
+    target, score, instance = search.target, best.score, best.instance
+    print_table(
+        [
+            ["ratio", score.text + ("" if score.exact else " (measured)")],
+            ["cost a cycle", f"{_number(score, score.policy_cost)}, optimum "
+             f"{_number(score, score.optimum_cost)}"],
+            ["capacity, beta, L", f"{target.capacity}, {target.beta}"
+             f"{' (grows)' if grow else ''}, {target.min_length}"],
+            ["found by", f"{best.found_by}, {spent}"],
+            ["growth", f"{verdict.verdict} ({verdict.evidence}: {verdict.reason})"],
+            ["marking", _marking_text(marking)],
+        ],
+        ["", target.policy],
+        left=2,
+    )  # fmt: skip
+    print(f"\nwitness (B = {instance.capacity}, {len(instance.trie)} tokens)")
+    print(draw_trie(instance.trie))
+    print(sequence_text(instance))
+    if marking.violation is not None:
+        shown = marking.violation
+        print(
+            f"\nnot marking (B = {shown.instance.capacity}): step {shown.step} evicts "
+            f"{token_name(shown.token)}, used in the phase that began with step "
+            f"{shown.phase_start}"
+        )
+        print(draw_trie(shown.instance.trie))
+        print(sequence_text(replace(shown.instance, cycle_start=None)))
+    if verdict.points:
+        print()
+        print_table(
+            [
+                [point.slots, point.capacity, point.beta, point.score.text, point.found_by]
+                for point in verdict.points
+            ],
+            ["k", "B", "beta", "best ratio", "found by"],
+            left=0,
+        )
+
+
+def _marking_text(marking: Marking) -> str:
+    if marking.violation is None:
+        return f"no violation in {marking.steps} steps"
+    return f"no: step {marking.violation.step} of the sequence below"
