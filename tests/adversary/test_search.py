@@ -210,8 +210,8 @@ def test_measure_agrees_with_the_exact_costs():
                 assert policy == "lfu"
                 continue
             quick = measure(instance, target)
-            assert quick.policy_cost == exact.policy_cost
-            # The optimum's own period can be longer than the window.
+            # The period of the policy or of the optimum can be longer than the window.
+            assert abs(quick.policy_cost - exact.policy_cost) <= exact.policy_cost / 20
             assert abs(quick.optimum_cost - exact.optimum_cost) <= Fraction(1, 4)
 
 
