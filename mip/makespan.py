@@ -239,20 +239,29 @@ def _improve(
 ) -> tuple[list[int], int]:
     """Ask the program for a routing better than `assignment`: the best known, and a bound."""
     makespan = max(data.loads(assignment))
-    program = MakespanProgram(data, range(len(data.used)), at_least=bound, at_most=makespan - 1)
+    scale = data.scale(makespan)
+    program = MakespanProgram(
+        data,
+        range(len(data.used)),
+        at_least=bound,
+        at_most=makespan - 1 if scale == 1 else makespan,
+        scale=scale,
+    )
     answer = solve(program.problem, solver=solver, time_limit=time_limit)
     if answer.outcome is Outcome.infeasible:
-        return assignment, makespan
+        # In a coarse unit "no better one" is within the tolerance, and no proof.
+        return assignment, makespan if scale == 1 else bound
     if answer.bound is not None:
-        proven = math.ceil(answer.bound - TOLERANCE * max(1.0, abs(answer.bound)))
+        slack = TOLERANCE * max(1.0, abs(answer.bound))
+        proven = math.ceil(scale * (answer.bound - min(slack, 0.5)))
         bound = min(max(bound, proven), makespan)
     if answer.objective is None:
         return assignment, bound
     better = program.assignment(answer)
     found = max(data.loads(better))
-    if found > answer.objective + TOLERANCE * max(1.0, answer.objective):
+    if found > scale * (answer.objective + TOLERANCE * max(1.0, answer.objective)):
         raise OptimumError(
-            f"makespan MIP ({solver}): the objective is {data.quantum} ms times "
-            f"{answer.objective}, its routing takes {data.ms(found)} ms"
+            f"makespan MIP ({solver}): the objective is {scale * answer.objective} times "
+            f"{data.quantum} ms, its routing takes {data.ms(found)} ms"
         )
-    return better, bound
+    return (better if found < makespan else assignment), bound

@@ -47,6 +47,9 @@ class MakespanProgram:
         The load of each worker before the window, in quanta.
     held : sequence of dict, optional
         For each worker the length of each segment that it may hold before the window, in units.
+    scale : int
+        Quanta in the program's unit of time. With 1 the makespan is an integer variable; larger
+        numbers than a solver can tell apart need a coarser unit, in which it is continuous.
     relaxed : bool
         Whether x may be fractional: the linear relaxation.
     mean : float
@@ -55,7 +58,7 @@ class MakespanProgram:
     Attributes
     ----------
     problem : pulp.LpProblem
-        The program. Its objective is Z (and `mean` times the mean load), in quanta.
+        The program. Its objective is Z (and `mean` times the mean load), in units of time.
     """
 
     def __init__(
@@ -67,14 +70,20 @@ class MakespanProgram:
         at_most: int | None = None,
         loads: Sequence[int] | None = None,
         held: Sequence[dict[int, int]] | None = None,
+        scale: int = 1,
         relaxed: bool = False,
         mean: float = 0.0,
     ) -> None:
-        self.data, self.window = data, window
+        self.data, self.window, self.scale = data, window, scale
         workers = range(len(data.capacity))
         category = "Continuous" if relaxed else "Integer"
         self.problem = pulp.LpProblem("makespan", pulp.LpMinimize)
-        self.z = self.problem.add_variable("Z", at_least, at_most, cat=category)
+        self.z = self.problem.add_variable(
+            "Z",
+            self._time(at_least),
+            None if at_most is None else self._time(at_most),
+            cat=category if scale == 1 else "Continuous",
+        )
         self.x = {
             (i, j): self.problem.add_variable(f"x_{i}_{j}", 0, int(data.fits[i][j]), cat=category)
             for i in workers
@@ -88,17 +97,21 @@ class MakespanProgram:
         self._last_use = {s: j for j in window for s in data.used[j]}
         total = 0
         for i in workers:
-            before = 0 if loads is None else loads[i]
+            before = 0 if loads is None else self._time(loads[i])
             saved = self._add_worker(i, {} if held is None else held[i])
             cost = pulp.lpSum(self._full_cost(i, j) * self.x[i, j] for j in window)
-            load = before + cost - data.miss[i] * pulp.lpSum(saved)
+            load = before + cost - self._time(data.miss[i]) * pulp.lpSum(saved)
             self.problem += load <= self.z
             total += load
         self.problem += self.z + mean / len(workers) * total if mean else self.z
 
-    def _full_cost(self, i: int, j: int) -> int:
+    def _time(self, quanta: int) -> int | float:
+        return quanta if self.scale == 1 else quanta / self.scale
+
+    def _full_cost(self, i: int, j: int) -> int | float:
         data = self.data
-        return data.base[i][j] + data.miss[i] * sum(data.lengths[s] for s in data.used[j])
+        length = sum(data.lengths[s] for s in data.used[j])
+        return self._time(data.base[i][j] + data.miss[i] * length)
 
     def _break_symmetry(self) -> None:
         """A worker serves query j only if its equal before it serves an earlier query."""

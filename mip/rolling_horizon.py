@@ -123,6 +123,8 @@ def rolling_horizon(
         for s in path:
             uses[s].append(j)
     workers = [_Ahead(data, i, uses) for i in range(len(data.capacity))]
+    # No load exceeds what the slowest worker would take for everything without a hit.
+    scale = data.scale(max(sum(worker.cost(j) for j in range(count)) for worker in workers))
     assignment: list[int] = []
     greedy = 0
     while len(assignment) < count:
@@ -136,6 +138,7 @@ def rolling_horizon(
             at_least=max(loads),
             loads=loads,
             held=[worker.held for worker in workers],
+            scale=scale,
             mean=1.0,
         )
         answer = solve(program.problem, solver=solver, time_limit=time_limit)

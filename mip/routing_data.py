@@ -18,6 +18,9 @@ from theory.trie import ROOT, Segment
 
 __all__ = ["RoutingData", "fewest_misses"]
 
+LARGEST_NUMBER = 10**6
+"""Up to which a solver is trusted to tell whole numbers apart: its tolerance is 1e-6."""
+
 
 def fewest_misses(
     steps: Sequence[Sequence[int]], lengths: Sequence[int], capacity: int
@@ -162,6 +165,10 @@ class RoutingData:
         count = Fraction(duration) / self.quantum
         assert count.denominator == 1, f"{duration} ms is no multiple of {self.quantum} ms"
         return int(count)
+
+    def scale(self, quanta: int) -> int:
+        """Quanta to a program's unit of time, if loads are about `quanta`."""
+        return max(1, quanta // LARGEST_NUMBER)
 
     def ms(self, quanta: int) -> Duration:
         """A number of quanta in ms, exactly."""

@@ -229,3 +229,39 @@ def test_long_sequences_have_a_checked_schedule_and_a_bound() -> None:
     assert best.bound <= best.makespan
     assert best.gap < Fraction(1, 10)
     assert max(schedule_loads(instance, best.assignment, best.caches)) == best.makespan
+
+
+def test_times_without_a_common_measure_stay_exact() -> None:
+    """10^9 quanta a query are more than a solver can tell apart: a bound, but no false proof."""
+    trie, ends = shared_prefixes(5, 2, 5)
+    workers = [Worker(136, "0.123456789", "0.000000007", "0.318309886"), Worker(136, "0.2")]
+    instance = RoutingInstance(trie, workers, ends, outputs=list(range(10)))
+    data = RoutingData(instance)
+    best = solve_makespan(instance)
+    exhaustive = min(max(data.loads(routing)) for routing in product(range(2), repeat=len(ends)))
+    assert best.bound <= data.ms(exhaustive) <= best.makespan
+    assert best.makespan == data.ms(exhaustive)
+    assert best.gap < Fraction(1, 10**5)
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc"])
+@pytest.mark.parametrize("seed", range(3))
+def test_ten_queries_equal_every_routing_tried(solver: str, seed: int) -> None:
+    trie, ends = shared_prefixes(5, 2, seed, ratio=Fraction(3, 4))
+    instance = RoutingInstance(trie, [Worker(130), Worker(140, 2, 1)], ends, outputs=[seed] * 10)
+    data = RoutingData(instance)
+    best = solve_makespan(instance, solver=solver, effort=0)
+    assert best.proven
+    assert best.makespan == data.ms(
+        min(
+            max(data.loads(routing))
+            for routing in product(range(2), repeat=10)
+            if all(data.fits[i][j] for j, i in enumerate(routing))
+        )
+    )
+
+
+def test_free_service_takes_no_time() -> None:
+    trie, ends = shared_prefixes(2, 2, 0)
+    best = solve_makespan(RoutingInstance(trie, [Worker(16, 0)] * 2, ends))
+    assert (best.makespan, best.proven, best.gap) == (0, True, 0)
