@@ -39,6 +39,9 @@ Pairs = Sequence[tuple[int, int]]
 SOLVED_REQUESTS = 40
 """The first requests of a trace that all three methods solve; the whole is too long for the MIP."""
 
+MOST_READABLE = 10**18
+"""The largest denominator that is written out."""
+
 SOLVED_DRAWS = 1
 """Of many sequences drawn alike, how many all three methods solve."""
 
@@ -118,7 +121,10 @@ class ValidationRow:
 
 
 def _told(bound: Number | None) -> str | float | None:
-    return bound if bound is None or isinstance(bound, float) else str(bound)
+    """A bound as an exact string; a fraction that nobody would read (H_k, k large) as a float."""
+    if bound is None or isinstance(bound, float):
+        return bound
+    return str(bound) if bound.denominator <= MOST_READABLE else float(bound)
 
 
 class Case(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -90,6 +92,13 @@ def test_a_trace_of_ones_own() -> None:
     found = rows(list(cases(quick=True, trace=trace)), "trace")
     assert {row.case for row in found} == {"mine", "mine, start"}
     assert all(row.holds for row in found)
+
+
+def test_bounds_that_nobody_could_read_are_numbers() -> None:
+    row = rows(GRID, "yao")[0]
+    told = dataclasses.replace(row, lower=harmonic(30), upper=harmonic(20_000)).to_json()
+    assert Fraction(told["lower"]) == harmonic(30)
+    assert told["upper"] == pytest.approx(math.log(20_000) + 0.5772156649 + 1 / 40_000)
 
 
 def wrong_bound(name: str, wrong: Callable[[Any], Any]) -> Callable[..., Any]:
