@@ -65,7 +65,8 @@ class DynamicThreshold(PrefixRouter):
 
     def assigned(self, flight: Flight) -> None:
         query, now = flight.query, flight.since
-        self.match_rate = self._mean(self.match_rate, max(self.hits(query)) / query.length)
+        share = max(self.hits(query)) / query.length if query.length else 0.0
+        self.match_rate = self._mean(self.match_rate, share)
         if self._arrival is not None:
             self.interval = self._mean(self.interval, max(0.0, now - self._arrival))
         self._arrival = now

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from theory.routing.base import Flight, RoutedQuery, Router, WorkerInfo
 from theory.routing.index import PrefixIndex
 
-__all__ = ["PrefixRouter"]
+__all__ = ["LARGEST_TREE", "PrefixRouter"]
+
+LARGEST_TREE = 2**24
+"""Symbols that are remembered of a worker whose capacity is not known (as in SGLang's router)."""
 
 
 class PrefixRouter(Router):
@@ -16,16 +19,20 @@ class PrefixRouter(Router):
     Attributes
     ----------
     index : PrefixIndex
-        What each worker was sent; bounded by the worker's capacity if that is known, since more
-        cannot be cached.
+        What each worker was sent, the least recently sent forgotten first.
+    bounded : bool
+        Whether it is bounded by the worker's capacity, if that is known: more cannot be cached.
     """
 
     index: PrefixIndex
-    bounded = True
+    bounded: bool = True
 
     def bind(self, workers: Iterable[WorkerInfo], seed: int) -> None:
         super().bind(workers, seed)
-        limits = [info.capacity if self.bounded else None for info in self.workers]
+        limits = [
+            info.capacity if self.bounded and info.capacity is not None else LARGEST_TREE
+            for info in self.workers
+        ]
         self.index = PrefixIndex(len(self.workers), limits)
 
     def hits(self, query: RoutedQuery) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.theory.routing.fleet import bound, query, send, send_all
 from theory.errors import InputError, RoutingError
-from theory.routing import ROUTERS, RoutedQuery, WorkerInfo, make_router
+from theory.routing import ROUTERS, RoutedQuery, WorkerInfo, make_router, prefix
 from theory.routing.cache_aware import CacheAware
 from theory.routing.dynamic_threshold import DynamicThreshold
 from theory.routing.least_load import LeastLoad
@@ -349,3 +349,27 @@ def test_a_users_router_is_found_by_module_and_class(
         make_router("my_router_module:First")
     with pytest.raises(RoutingError, match=r"is not a subclass of theory\.routing\.Router"):
         make_router("decimal:Decimal")
+
+
+@pytest.mark.parametrize("spec", ["cache-aware", "lbgr", "lbgr:preset=paper", "lmetric", "preble"])
+def test_the_memory_of_prefixes_is_bounded(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefix, "LARGEST_TREE", 50)
+    router = bound(spec, 2)
+    assert isinstance(router, prefix.PrefixRouter)
+    for number in range(200):
+        send(router, query(number, [number] * 4))
+    assert max(router.index.sizes) == 50
+    known = bound(spec, 2, capacity=30)
+    assert isinstance(known, prefix.PrefixRouter)
+    for number in range(200):
+        send(known, query(number, [number] * 4))
+    assert max(known.index.sizes) == (30 if known.bounded else 50)
+
+
+@pytest.mark.parametrize("spec", ROUTERS)
+def test_an_empty_prompt_goes_somewhere(spec: str) -> None:
+    router = bound(spec, 2)
+    empty = query(0, "")
+    worker = send(router, empty)
+    router.on_completed(empty, worker, 1.0)
+    assert send(router, query(1, "")) in (0, 1)
