@@ -2,7 +2,7 @@
 
     For every main theorem: its statement, then its assumptions. *)
 
-From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase Matroid Theorem4 Theorem3 Exact OptEqual Counterexample.
+From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase NoSlack Matroid Theorem4 Theorem3 Exact PaperRLT OptEqual Lemma3 Counterexample.
 
 Local Open Scope nat_scope.
 Set Printing Width 100.
@@ -106,6 +106,12 @@ Print Assumptions phase_lemma.
 Check phase_lemma_one_eviction.
 Print Assumptions phase_lemma_one_eviction.
 
+Check rlt_step_no_slack.
+Print Assumptions rlt_step_no_slack.
+
+Check rlt_one_new.
+Print Assumptions rlt_one_new.
+
 Check gradient.
 Print Assumptions gradient.
 
@@ -124,8 +130,20 @@ Print Assumptions theorem_3.
 Check randomised_ratio_exact.
 Print Assumptions randomised_ratio_exact.
 
+Check paper_rlt_log.
+Print Assumptions paper_rlt_log.
+
 Check opt_eq_sum_delta.
 Print Assumptions opt_eq_sum_delta.
+
+Check lemma_3.
+Print Assumptions lemma_3.
+
+Check step_marks.
+Print Assumptions step_marks.
+
+Check lemma_3_cost.
+Print Assumptions lemma_3_cost.
 
 Check above_two_harmonic.
 Print Assumptions above_two_harmonic.

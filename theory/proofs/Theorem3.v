@@ -317,25 +317,25 @@ End Yao.
 
 (** ** Theorem 3 *)
 
-(** A randomised policy is a finite distribution over deterministic ones.  If
-    E[ALG] <= c * OPT + c0 on all sequences of batches of [beta] distinct
-    queries of at least [L] tokens of the broom, then c >= H_k. *)
-Theorem theorem_3 : forall B L beta (d : dist policy) c c0,
+(** Any algorithm whose expected cost is [alg]: if random leaves after a
+    warm-up cost it at least 1/(k+1) a step, its ratio is at least H_k. *)
+Lemma yao_bound : forall B L beta (alg : list (list nat) -> Q) c c0,
   1 <= L -> 1 <= beta -> L + beta - 1 <= B ->
-  proper d -> (forall pol, in_support pol d -> keeps_capacity B L pol) ->
+  let k := B + 2 - L - beta in
+  let fp := fun x => footprint (broom L) (broom_batch L beta x) in
+  (forall n, (qn n <= qn (S k) * Exp (draws (leaves B L beta) n)
+                (fun xs => alg (map fp (seq (L + beta - 2) k) ++ map fp xs)))%Q) ->
   (forall Qs os,
      (forall Q, In Q Qs -> batch_of (broom L) L beta Q /\
                            card (footprint (broom L) Q) <= B) ->
      schedule B [] (map (footprint (broom L)) Qs) os -> all_closed (broom L) os ->
-     (Exp d (fun pol => qn (policy_cost pol (map (footprint (broom L)) Qs)))
+     (alg (map (footprint (broom L)) Qs)
       <= c * qn (cost [] (map (footprint (broom L)) Qs) os) + c0)%Q) ->
-  (harmonic (B + 2 - L - beta) <= c)%Q.
+  (harmonic k <= c)%Q.
 Proof.
-  intros B L beta d c c0 HL Hb Hroom Hd Hcap Hyp.
-  set (k := B + 2 - L - beta). set (m := L + beta - 2).
-  set (fp := fun x => footprint (broom L) (broom_batch L beta x)).
-  set (lv := leaves B L beta). set (warm := seq m k).
-  set (past := rev (map fp warm)).
+  intros B L beta alg c c0 HL Hb Hroom k fp Halg Hyp.
+  set (m := L + beta - 2) in *.
+  set (lv := leaves B L beta) in *. set (warm := seq m k) in *.
   assert (Hk : 1 <= k /\ m + k = B) by (unfold k, m; lia).
   set (W := (qn (S k) * harmonic k)%Q).
   assert (Hh1 : (1 <= harmonic k)%Q).
@@ -347,10 +347,8 @@ Proof.
   assert (Hc1 : (0 <= c1)%Q /\ (c <= c1)%Q).
   { unfold c1. destruct (Qlt_le_dec c 0); lra. }
   (* one sequence *)
-  set (f := fun pol xs => qn (cost (pol past) (map fp xs)
-                                   (run_from pol past (map fp xs)))).
   assert (Hone : forall xs, incl xs lv ->
-    (Exp d (fun pol => f pol xs) <= c1 * (qn B + qn (phases B L beta warm xs)) + c0)%Q).
+    (alg (map fp warm ++ map fp xs) <= c1 * (qn B + qn (phases B L beta warm xs)) + c0)%Q).
   { intros xs Hxs.
     destruct (warm_up B L beta HL Hb Hroom) as (s1 & G1 & G2 & G3 & G4).
     destruct (phases_offline B L beta HL Hb Hroom xs warm) as (z & ss & Hz & HzA & P1 & P2 & P3).
@@ -384,28 +382,16 @@ Proof.
       - exact (broom_batch_ok B L beta HL Hb Hroom x (proj1 Hx)).
       - apply (fp_admissible B L beta HL Hb Hroom x (proj1 Hx)). }
     specialize (Hyp HQ H1 H2).
-    apply Qle_trans with (Exp d (fun pol => qn (policy_cost pol (map fp warm ++ map fp xs)))).
-    - apply Exp_le; auto. intros pol _. unfold f. apply qn_le.
-      unfold policy_cost, run. rewrite run_from_app, app_nil_r.
-      rewrite cost_app by (now rewrite run_from_length). fold past.
-      rewrite last_run_from, app_nil_r; [fold past; lia|].
-      intros E. apply (f_equal (@length _)) in E. unfold warm in E.
-      rewrite map_length, seq_length in E. simpl in E. lia.
-    - apply qn_le in H3. rewrite qn_plus in H3.
-      pose proof (qn_nonneg (cost [] (map fp warm ++ map fp xs) (s1 ++ ss))).
-      destruct Hc1. nra. }
+    apply qn_le in H3. rewrite qn_plus in H3.
+    pose proof (qn_nonneg (cost [] (map fp warm ++ map fp xs) (s1 ++ ss))).
+    destruct Hc1. nra. }
   (* averages *)
   assert (Hn : forall n, (qn n * (harmonic k - c1) <= c1 * W * (qn B + 1) + c0 * W)%Q).
   { intros n.
     assert (Hlv : lv <> []) by now apply leaves_nonempty.
     pose proof (draws_proper lv n Hlv) as Hp.
-    assert (Hleft : (qn n <= qn (S k) * Exp (draws lv n) (fun xs => Exp d (fun pol => f pol xs)))%Q).
-    { rewrite Exp_swap. rewrite <- Exp_scale.
-      rewrite <- (Exp_const d (qn n) Hd). apply Exp_le; auto. intros pol Hpol.
-      apply (policy_misses B L beta HL Hb Hroom pol n (Hcap pol Hpol)).
-      intros U HU. unfold past in HU. apply in_rev, in_map_iff in HU as (x & <- & Hx).
-      apply fp_admissible; auto. apply in_seq in Hx. unfold m in *. lia. }
-    assert (Hright : (Exp (draws lv n) (fun xs => Exp d (fun pol => f pol xs)) <=
+    pose proof (Halg n) as Hleft.
+    assert (Hright : (Exp (draws lv n) (fun xs => alg (map fp warm ++ map fp xs)) <=
        c1 * (qn B + Exp (draws lv n) (fun xs => qn (phases B L beta warm xs))) + c0)%Q).
     { apply Qle_trans with (Exp (draws lv n)
         (fun xs => c1 * (qn B + qn (phases B L beta warm xs)) + c0)%Q).
@@ -421,7 +407,7 @@ Proof.
       specialize (G G').
       assert (Hl : 1 <= length warm <= k) by (unfold warm; rewrite seq_length; lia).
       specialize (G Hl). fold lv in G. lra. }
-    set (x := Exp (draws lv n) (fun xs => Exp d (fun pol => f pol xs))) in *.
+    set (x := Exp (draws lv n) (fun xs => alg (map fp warm ++ map fp xs))) in *.
     set (y := Exp (draws lv n) (fun xs => qn (phases B L beta warm xs))) in *.
     destruct Hc1 as (Hc1 & _).
     assert (E1 : (qn n * harmonic k <= W * x)%Q) by (unfold W; nra).
@@ -435,4 +421,40 @@ Proof.
   - exfalso. destruct (archimedes (c1 * W * (qn B + 1) + c0 * W) (harmonic k - c1))
       as (n & Hlarge); [lra|]. specialize (Hn n). lra.
   - unfold c1 in Hle. destruct (Qlt_le_dec c 0); lra.
+Qed.
+
+(** A randomised policy is a finite distribution over deterministic ones.  If
+    E[ALG] <= c * OPT + c0 on all sequences of batches of [beta] distinct
+    queries of at least [L] tokens of the broom, then c >= H_k. *)
+Theorem theorem_3 : forall B L beta (d : dist policy) c c0,
+  1 <= L -> 1 <= beta -> L + beta - 1 <= B ->
+  proper d -> (forall pol, in_support pol d -> keeps_capacity B L pol) ->
+  (forall Qs os,
+     (forall Q, In Q Qs -> batch_of (broom L) L beta Q /\
+                           card (footprint (broom L) Q) <= B) ->
+     schedule B [] (map (footprint (broom L)) Qs) os -> all_closed (broom L) os ->
+     (Exp d (fun pol => qn (policy_cost pol (map (footprint (broom L)) Qs)))
+      <= c * qn (cost [] (map (footprint (broom L)) Qs) os) + c0)%Q) ->
+  (harmonic (B + 2 - L - beta) <= c)%Q.
+Proof.
+  intros B L beta d c c0 HL Hb Hroom Hd Hcap Hyp.
+  apply (yao_bound B L beta (fun us => Exp d (fun pol => qn (policy_cost pol us))) c c0); auto.
+  intros n. set (k := B + 2 - L - beta). set (m := L + beta - 2).
+  set (fp := fun x => footprint (broom L) (broom_batch L beta x)).
+  set (warm := seq m k). set (past := rev (map fp warm)).
+  assert (Hlv : leaves B L beta <> []) by now apply leaves_nonempty.
+  rewrite Exp_swap, <- Exp_scale, <- (Exp_const d (qn n) Hd).
+  apply Exp_le; auto. intros pol Hpol.
+  pose proof (policy_misses B L beta HL Hb Hroom pol n (Hcap pol Hpol) past) as G.
+  assert (Hpast : forall U, In U past -> closed (broom L) U /\ card U <= B).
+  { intros U HU. unfold past in HU. apply in_rev, in_map_iff in HU as (x & <- & Hx).
+    apply fp_admissible; auto. apply in_seq in Hx. unfold m in *. lia. }
+  specialize (G Hpast). fold k fp in G.
+  eapply Qle_trans; [exact G|]. pose proof (qn_pos k).
+  apply Qmult_le_l; [lra|]. apply Exp_le; [now apply draws_proper|].
+  intros xs _. apply qn_le. unfold policy_cost, run.
+  rewrite run_from_app, app_nil_r, cost_app by (now rewrite run_from_length). fold past.
+  rewrite last_run_from, app_nil_r; [fold past; lia|].
+  intros E. apply (f_equal (@length _)) in E. unfold warm in E.
+  rewrite map_length, seq_length in E. unfold k in E. simpl in E. lia.
 Qed.
