@@ -11,8 +11,9 @@ p + t: its cache holds one prompt, and since it last served this group it has se
 none, at the start). One that has would be at P + (p + t) + t. So LBGR prefers the former by t > 0
 (with the paper's margin of 1 ms: if t > 1; its index forgets nothing, so that from the second round
 on it believes in hits everywhere, which makes the same choice), and so do the shorter queue and the
-turn. After m queries all loads are P + p + t. Each worker thus spends p + t on each group in each round. The
-optimum is at most that of one worker a group: it misses p once and t for each of R m queries.
+turn. After m queries all loads are P + p + t. Each worker thus spends p + t on each group in each
+round. The optimum is at most that of one worker a group: it misses p once and t for each of R m
+queries.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ from adversary.routing import (
     late_giant,
     load_routing_instance,
     misleading_lengths,
-    search_routing,
     witness,
     witnesses,
 )
+from adversary.routing_search import search_routing
 from theory.errors import ClaimError, InputError
 from theory.load import route
 
