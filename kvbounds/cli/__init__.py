@@ -25,8 +25,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
     "workers": ("kvbounds.cli.workers", "Start, watch and stop real SGLang servers."),
+    "replay": ("kvbounds.cli.replay", "Send sequences to real workers; model against measurement."),
+    "calibrate": ("kvbounds.cli.calibrate", "Fit a profile of a worker to a replay."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
     "proofs": ("kvbounds.cli.proofs", "The theorems that Coq has checked."),
+    "serve": ("kvbounds.cli.serve", "A router as an HTTP server in front of SGLang workers."),
     "claims": ("kvbounds.cli.claims", "The ledger of claims, and whether they hold."),
 }
 """Command -> (module with a function ``register(app)``, one line of help)."""

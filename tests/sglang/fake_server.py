@@ -29,6 +29,14 @@ from typing import ClassVar
 FAULT, _, NUMBER = os.environ.get("FAKE", "").partition(":")
 FROM = int(NUMBER or 0)
 MS_PER_TOKEN = 0.2
+INFO = {
+    "page_size": 1,
+    "max_total_num_tokens": 1 << 20,
+    "chunked_prefill_size": 8192,
+    "radix_eviction_policy": "lru",
+    "version": "fake",
+    "device": "cpu",
+}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -53,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/health":
             self.answer(503 if FAULT == "never-ready" else 200, {})
         elif self.path == "/server_info":
-            self.answer(200, {"page_size": 1, "max_total_num_tokens": 1 << 20, "version": "fake"})
+            self.answer(200, INFO)
         else:
             self.answer(404, {})
 
