@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -29,23 +30,30 @@ def running(way: str) -> Iterator[None]:
         kernels.PATIENCE = patience
 
 
-@st.composite
-def instances(draw: st.DrawFn, most_tokens: int = 14, most_steps: int = 30) -> Instance:
-    """Tries with long chains, stars and all between; batches of one to three queries."""
-    size = draw(st.integers(1, most_tokens))
-    chain = draw(st.sampled_from([0, 3, 6, 9]))
+def random_instance(seed: int, most_tokens: int, most_steps: int) -> Instance:
+    """Tries from stars to chains; steps of one to four queries; capacities from tight to wide."""
+    rng = random.Random(seed)
+    size = rng.randint(1, most_tokens)
+    chain = rng.choice([0, 0.3, 0.6, 0.9])
     parents = [
-        i - 1 if draw(st.integers(0, 9)) < chain else draw(st.integers(-1, i - 1))
+        i - 1 if rng.random() < chain else rng.choice([-1, rng.randint(-1, i - 1)])
         for i in range(size)
     ]
     trie = TokenTrie.from_parents(parents)
-    query = st.integers(0, size - 1)
-    widest = draw(st.sampled_from([1, 1, 2, 3]))
-    steps = draw(
-        st.lists(st.lists(query, min_size=1, max_size=widest), min_size=1, max_size=most_steps)
-    )
+    widest = rng.choice([1, 1, 2, 4])
+    steps = [
+        [rng.randrange(size) for _ in range(rng.randint(1, widest))]
+        for _ in range(rng.randint(1, most_steps))
+    ]
     least = max(trie.footprint_size(step) for step in steps)
-    return Instance(trie, draw(st.integers(least, least + 5)), steps)
+    return Instance(trie, least + rng.choice([0, 0, 1, 2, 3, 5]), steps)
+
+
+def instances(most_tokens: int = 16, most_steps: int = 40) -> st.SearchStrategy[Instance]:
+    """Random instances. Drawn from a seed, so that most of them are large and evict often."""
+    return st.integers(0, 2**32 - 1).map(
+        lambda seed: random_instance(seed, most_tokens, most_steps)
+    )
 
 
 class FarthestNextUse(EvictionPolicy):
