@@ -2,7 +2,7 @@
 
     For every main theorem: its statement, then its assumptions. *)
 
-From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase NoSlack Matroid Theorem4 Theorem3 Exact PaperRLT OptEqual Lemma3 Counterexample.
+From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase NoSlack Slack Matroid Theorem4 Theorem3 Exact PaperRLT OptEqual Lemma3 Counterexample.
 
 Local Open Scope nat_scope.
 Set Printing Width 100.
@@ -111,6 +111,9 @@ Print Assumptions rlt_step_no_slack.
 
 Check rlt_one_new.
 Print Assumptions rlt_one_new.
+
+Check rlt_step_linear.
+Print Assumptions rlt_step_linear.
 
 Check gradient.
 Print Assumptions gradient.
