@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.engine.instances import instances
 from theory.engine import Flat, optimum, simulate
-from theory.engine.flat import Runs
+from theory.engine.arrays import Runs
 from theory.errors import CapacityError, InadmissibleStepError, InputError
 from theory.model import Instance
 

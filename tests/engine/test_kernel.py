@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from theory.engine import Flat, bits, expect, fenwick, heap, simulate, twister
 from theory.engine import kernel as kernels
-from theory.engine.flat import StepCounts
+from theory.engine.arrays import StepCounts
 from theory.engine.lru import leaf_lru
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +88,7 @@ def test_patience_has_an_end(flat: Flat, monkeypatch: pytest.MonkeyPatch) -> Non
             kernels.Kernel, way, property(lambda _, way=way: lambda *_: ways.append(way))
         )
     for _ in range(4):
-        leaf_lru(flat.runs, 2, StepCounts.empty(flat))
+        leaf_lru(flat.runs, 2, StepCounts.empty(flat.steps))
     assert ways == ["interpreted", "interpreted", "compiled", "compiled"]
 
 
@@ -136,7 +136,10 @@ def test_a_read_only_package_keeps_its_kernels_in_the_cache_folder_of_the_user(
     tmp_path: Path,
 ) -> None:
     assert compiled_elsewhere(tmp_path, tmp_path / "cache") == "100 3\n"
-    assert [path.name.partition(".")[0] for path in (tmp_path / "cache").rglob("*.nbi")] == ["lru"]
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    assert index.name.startswith("lru.leaf_lru")
+    index.write_bytes(b"damaged")
+    assert compiled_elsewhere(tmp_path, tmp_path / "cache") == "100 3\n"
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """The fast engine: compiled kernels that mean the same as `theory.cache`, on arrays."""
 
+from theory.engine.arrays import StepCounts
 from theory.engine.curve import StackDistances
-from theory.engine.flat import Flat, StepCounts
+from theory.engine.flat import Flat
 from theory.engine.kernel import expect
 from theory.engine.optimal import optimum
 from theory.engine.simulate import simulate, supports

@@ -6,7 +6,7 @@ from math import frexp
 
 import numpy as np
 
-from theory.engine.flat import Array
+from theory.engine.arrays import Array
 from theory.engine.kernel import helper
 
 __all__ = ["add", "empty", "largest", "remove"]

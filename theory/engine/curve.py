@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from theory.engine.flat import Array, Flat, Runs, StepCounts, check_admissible
+from theory.engine.arrays import Array, Runs, StepCounts
+from theory.engine.flat import Flat, check_admissible
 
 __all__ = ["StackDistances"]
 

@@ -11,99 +11,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from theory.engine.arrays import Array, Flags, Intervals, Runs
+from theory.engine.footprints import footprints, intervals
 from theory.errors import InadmissibleStepError, InputError
 from theory.memory import check_memory
 from theory.model import Instance, check_capacity
 
-__all__ = [
-    "Array",
-    "Flags",
-    "Flat",
-    "Indices",
-    "Intervals",
-    "Runs",
-    "StepCounts",
-    "check_admissible",
-]
-
-Array = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["Flat", "check_admissible"]
 
 _MOST_USES = 2**31 - 1
 """The kernels number the uses of runs with 32 bits."""
 
 _UNIT_BYTES, _USE_BYTES = 120, 24
 """What a run of one unit takes in the arrays and kernels, and each of its uses; about."""
-
-
-class StepCounts(NamedTuple):
-    """What every step did, in units.
-
-    Attributes
-    ----------
-    hits, misses, evicted : int64 array of shape (steps,)
-        As in `theory.cache.StepResult`, counted.
-    """
-
-    hits: Array
-    misses: Array
-    evicted: Array
-
-    @classmethod
-    def empty(cls, flat: Flat) -> StepCounts:
-        """Room for what a kernel counts."""
-        return cls(*(np.empty(flat.steps, np.int64) for _ in range(3)))
-
-
-class Runs(NamedTuple):
-    """The contracted trie and the footprints of all steps.
-
-    Attributes
-    ----------
-    parent : int32 array of shape (runs,)
-        The run above, or -1.
-    weight : int64 array of shape (runs,)
-        Its number of units.
-    start : int64 array of shape (steps + 1,)
-        Where each footprint begins in `use`.
-    use : int32 array
-        The runs of all footprints, step by step, ancestors first.
-    step_start : int64 array of shape (steps + 1,)
-        Where each step begins in `last`.
-    last : int32 array of shape (queries,)
-        The run in which each query ends.
-    """
-
-    parent: Indices
-    weight: Array
-    start: Array
-    use: Indices
-    step_start: Array
-    last: Indices
-
-
-class Intervals(NamedTuple):
-    """The intervals between consecutive uses: what a cache can keep in order to hit later.
-
-    Attributes
-    ----------
-    start : int64 array of shape (steps + 1,)
-        Where the intervals begin that open with each step.
-    end : int32 array
-        The step of the next use.
-    weight : int64 array
-        The number of units.
-    """
-
-    start: Array
-    end: Indices
-    weight: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,8 +169,6 @@ class Flat:
     @cached_property
     def intervals(self) -> Intervals:
         """The intervals between consecutive uses."""
-        from theory.engine.footprints import intervals
-
         return intervals(self.runs)
 
     @cached_property
@@ -277,8 +199,6 @@ class Flat:
         return Flat(parent, self.step_start, end[self.query] - 1)
 
     def _runs(self, head: Flags, by_query: bool = False) -> Runs:
-        from theory.engine.footprints import footprints
-
         first = np.flatnonzero(head)
         run_of = np.cumsum(head, dtype=np.int32) - np.int32(1)
         above = self.parent[first]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Array, Indices, Intervals, Runs
+from theory.engine.arrays import Array, Indices, Intervals, Runs
 
 __all__ = ["footprints", "intervals"]
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from theory.engine.flat import Intervals, Runs, StepCounts
+from theory.engine.arrays import Intervals, Runs, StepCounts
 
 __all__ = ["Kernel", "expect", "helper", "kernel"]
 
@@ -81,11 +81,12 @@ class Kernel(Generic[Arguments]):
 
     @property
     def compiled(self) -> Code:
-        """The machine code."""
+        """The machine code, which takes plain tuples: what is kept on disk names no class."""
         if self._compiled is None:
             with _lock:
                 self._compiled = self._compile()
-        return self._compiled
+        code = self._compiled
+        return lambda *arguments: code(*map(_as_tuple, arguments))
 
     def _compile(self) -> Code:
         import numba
@@ -102,14 +103,14 @@ class Kernel(Generic[Arguments]):
             "Array": ints,
             "Indices": indices,
             "State": types.uint32[::1],
-            "Runs": types.BaseTuple.from_types((indices, ints, ints, indices, ints, indices), Runs),
-            "Intervals": types.BaseTuple.from_types((ints, indices, ints), Intervals),
-            "StepCounts": types.BaseTuple.from_types((ints, ints, ints), StepCounts),
+            "Runs": types.Tuple((indices, ints, ints, indices, ints, indices)),
+            "Intervals": types.Tuple((ints, indices, ints)),
+            "StepCounts": types.Tuple((ints, ints, ints)),
         }
         signature = types.void(*(named[name] for name in self.signature))
         try:
             return cast(Code, numba.njit(signature, cache=True, nogil=True)(self.function))
-        except (RuntimeError, OSError):  # no folder for the cache can be written
+        except Exception:  # no folder for the cache can be written, or what it holds is damaged
             return cast(Code, numba.njit(signature, nogil=True)(self.function))
 
 
@@ -149,6 +150,10 @@ def _on_lists(function: Any) -> Any:
         if value is not np and value is not None:
             names[name] = _on_lists(value) if value in _helpers else value
     return FunctionType(function.__code__, names, function.__name__)
+
+
+def _as_tuple(argument: Any) -> Any:
+    return tuple(argument) if isinstance(argument, tuple) else argument
 
 
 def _as_lists(argument: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Runs, StepCounts
+from theory.engine.arrays import Runs, StepCounts
 from theory.engine.kernel import kernel
 
 __all__ = ["leaf_lru"]
@@ -17,18 +17,19 @@ def leaf_lru(runs: Runs, capacity: int, counts: StepCounts) -> None:
     The cache is the top of the list of Lemma 2, so its last run is the victim: a doubly linked
     list, and every use and every eviction takes constant time.
     """
-    weight = runs.weight
+    _, weight, start, use, _, _ = runs
+    hits, misses, evicted = counts
     end = len(weight)  # the list is circular; this entry stands before its first and after its last
     before = np.full(end + 1, -1, np.int32)
     after = np.full(end + 1, -1, np.int32)
     before[end] = after[end] = end
     cached = np.zeros(end, np.int64)
     size = 0
-    for step in range(len(runs.start) - 1):
+    for step in range(len(start) - 1):
         hit = 0
         total = 0
-        for place in range(runs.start[step + 1] - 1, runs.start[step] - 1, -1):
-            run = runs.use[place]
+        for place in range(start[step + 1] - 1, start[step] - 1, -1):
+            run = use[place]
             hit += cached[run]
             total += weight[run]
             cached[run] = weight[run]
@@ -42,9 +43,9 @@ def leaf_lru(runs: Runs, capacity: int, counts: StepCounts) -> None:
         size += total - hit
         excess = max(size - capacity, 0)
         size -= excess
-        counts.hits[step] = hit
-        counts.misses[step] = total - hit
-        counts.evicted[step] = excess
+        hits[step] = hit
+        misses[step] = total - hit
+        evicted[step] = excess
         while excess > 0:
             run = before[end]
             gone = min(excess, cached[run])

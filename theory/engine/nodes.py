@@ -7,7 +7,7 @@ split, and every run is a node of its own.
 
 from __future__ import annotations
 
-from theory.engine.flat import Array, Flags, Indices
+from theory.engine.arrays import Array, Flags, Indices
 from theory.engine.kernel import helper
 
 __all__ = ["split"]

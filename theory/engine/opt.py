@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from theory.engine.arrays import Array, Intervals
 from theory.engine.bits import add, empty, largest, remove
-from theory.engine.flat import Array, Intervals
 from theory.engine.kernel import kernel
 
 __all__ = ["farthest_next_use"]
@@ -22,7 +22,7 @@ def farthest_next_use(
     footprint, and those with the farthest next use give way. With `bypass` the footprint needs no
     room, but all that is kept from one step to the next must fit.
     """
-    start, end, weight = intervals.start, intervals.end, intervals.weight
+    start, end, weight = intervals
     steps = len(start) - 1
     waiting = np.zeros(steps, np.int64)  # the units that are kept for each step
     bits, begin = empty(steps)  # the steps for which there are some

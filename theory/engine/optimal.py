@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Flat, StepCounts, check_admissible
+from theory.engine.arrays import StepCounts
+from theory.engine.flat import Flat, check_admissible
 
 __all__ = ["optimum"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from theory.engine.arrays import Runs, StepCounts
 from theory.engine.fenwick import change, empty, kth
-from theory.engine.flat import Runs, StepCounts
 from theory.engine.kernel import kernel
 from theory.engine.nodes import split
 from theory.engine.twister import State, below
@@ -16,8 +16,8 @@ __all__ = ["randomised_leaf_node"]
 @kernel()
 def randomised_leaf_node(runs: Runs, capacity: int, state: State, counts: StepCounts) -> None:
     """Fill `counts`: marks as in `rlt-step`, victims are whole leaf nodes."""
-    parent, weight, use, start = runs.parent, runs.weight, runs.use, runs.start
-    last, step_start = runs.last, runs.step_start
+    parent, weight, start, use, step_start, last = runs
+    hits, misses, evicted = counts
     cached = np.zeros(len(weight), np.bool_)
     bottom = np.zeros(len(weight), np.bool_)
     child = np.full(len(weight), -1, np.int32)
@@ -69,8 +69,8 @@ def randomised_leaf_node(runs: Runs, capacity: int, state: State, counts: StepCo
                 candidate[run] = True
                 candidates += 1
                 change(tree, run, 1)
-        counts.hits[step] = hit
-        counts.misses[step] = total - hit
+        hits[step] = hit
+        misses[step] = total - hit
         size += total - hit
         before = size
         while size > capacity:
@@ -92,7 +92,7 @@ def randomised_leaf_node(runs: Runs, capacity: int, state: State, counts: StepCo
                 candidate[run] = True
                 candidates += 1
                 change(tree, run, 1)
-        counts.evicted[step] = before - size
+        evicted[step] = before - size
         for run in use[start[step] : start[step + 1]]:
             if not cached[run]:
                 cached[run] = True

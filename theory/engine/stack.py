@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Array, Runs
+from theory.engine.arrays import Array, Runs
 from theory.engine.kernel import kernel
 
 __all__ = ["NEVER", "stack_positions"]
@@ -20,7 +20,7 @@ def stack_positions(runs: Runs, position: Array) -> None:
     A Fenwick tree holds the weight of every run at the place of its last use; a use later in time
     comes earlier in the list, and so does an ancestor within a step. O(n log n) for n uses.
     """
-    weight, start, use = runs.weight, runs.start, runs.use
+    _, weight, start, use, _, _ = runs
     uses = len(use)
     tree = np.zeros(uses + 1, np.int64)
     place_of = np.zeros(len(weight), np.int64)
