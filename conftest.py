@@ -32,7 +32,7 @@ hypothesis.settings.load_profile("kvbounds")
 collect_ignore_glob = ["empirical/sglang/cpu_shims/*"]
 if find_spec("sglang") is None:
     collect_ignore_glob += ["empirical/sglang/radix.py"]
-if find_spec("aiohttp") is None:
+if find_spec("aiohttp") is None or find_spec("httptools") is None:
     collect_ignore_glob += ["empirical/gateway*"]
 
 

@@ -54,8 +54,9 @@ def answer_headers(headers: Raw) -> CIMultiDict[str]:
 
     Examples
     --------
-    >>> list(answer_headers([(b"Date", b"now"), (b"Set-Cookie", b"a"), (b"set-cookie", b"b")]))
-    ['Set-Cookie', 'set-cookie']
+    >>> headers = [(b"Date", b"now"), (b"Set-Cookie", b"a"), (b"set-cookie", b"b")]
+    >>> answer_headers(headers).getall("Set-Cookie")
+    ['a', 'b']
     """
     return CIMultiDict(
         (name.decode("utf-8", "replace"), value.decode("utf-8", "replace"))

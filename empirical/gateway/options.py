@@ -11,9 +11,12 @@ from theory.errors import InputError
 __all__ = ["GatewayOptions", "check_urls"]
 
 
+_ALPHAS = ("alpha_miss", "alpha_cached", "alpha_output")
+
+
 @dataclass(frozen=True)
 class GatewayOptions:
-    """The limits of a gateway; times are in seconds.
+    """The limits of a gateway; times are in seconds where nothing else is said.
 
     Parameters
     ----------
@@ -41,6 +44,9 @@ class GatewayOptions:
         Tokens that one symbol of the prefix index stands for.
     capacity : int
         Tokens that the index remembers of a worker that does not tell its own capacity.
+    alpha_miss, alpha_cached, alpha_output : float
+        What a worker takes per missed, cached and output token, in ms, for routers that predict
+        latencies (``kvbounds calibrate`` measures it).
 
     Examples
     --------
@@ -60,16 +66,19 @@ class GatewayOptions:
     grace: float = 10.0
     symbol_tokens: int = 16
     capacity: int = 2**20
+    alpha_miss: float = 0.1
+    alpha_cached: float = 0.0
+    alpha_output: float = 0.0
 
     def __post_init__(self) -> None:
-        zero_is_fine = ("max_queue", "retries", "grace")
+        zero_is_fine = ("max_queue", "retries", "grace", *_ALPHAS)
         for field in fields(self):
             value, where = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
-            if not isfinite(value) or value < 0 or (not value and field.name not in zero_is_fine):
+            if not isfinite(value):
+                raise InputError(f"{value} is not finite", where=where)
+            if value < 0 or (not value and field.name not in zero_is_fine):
                 kind = "negative" if field.name in zero_is_fine else "not positive"
-                raise InputError(
-                    f"{value} is {kind}" if isfinite(value) else "is not finite", where=where
-                )
+                raise InputError(f"{value} is {kind}", where=where)
 
 
 def check_urls(urls: list[str]) -> list[str]:

@@ -139,21 +139,18 @@ class Relay:
         most = self._options.max_body
         if (request.content_length or 0) > most:
             raise _RefusedError(413, f"the request is larger than {most} bytes")
+        if request.content.is_eof():  # a small one has come together with its head
+            body = request.content.read_nowait()
+            if len(body) > most:
+                raise _RefusedError(413, f"the request is larger than {most} bytes")
+            return body
         try:
-            if request.headers.get("Expect", "").lower() == "100-continue":
-                await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                request.writer.output_size = 0  # the answer itself has not begun
-            body = bytearray()
             async with asyncio.timeout(self._options.silence):
-                async for chunk in request.content.iter_any():
-                    body += chunk
-                    if len(body) > most:
-                        raise _RefusedError(413, f"the request is larger than {most} bytes")
+                return await _read_all(request, most)
         except TimeoutError:
             raise _RefusedError(408, "the request does not come to an end") from None
         except (ConnectionError, web.RequestPayloadError):
             raise _ClientGoneError from None
-        return bytes(body)
 
     def _query(self, body: bytes) -> RoutedQuery:
         size = self._options.symbol_tokens
@@ -176,7 +173,7 @@ class Relay:
         start = self._clock()
         query = self._query(body)
         tried: frozenset[int] = frozenset()
-        failed = _FailedError(problem(503, "no worker is up"))
+        failed: _FailedError | None = None
         for attempt in range(self._options.retries + 1):
             try:
                 index = await self._dispatcher.place(query, tried)
@@ -191,7 +188,7 @@ class Relay:
                 return await self._try(request, body, query, index)
             except _FailedError as error:
                 failed = error
-        raise failed
+        raise failed or _FailedError(problem(503, "no worker is up"))
 
     async def _try(
         self, request: web.BaseRequest, body: bytes, query: RoutedQuery, index: int
@@ -235,9 +232,9 @@ class Relay:
 
         An answer with an error of the worker is kept whole: another worker may do better.
         """
-        headers = answer_headers(exchange.headers)
         if exchange.status >= 500 or 0 <= exchange.length <= _WHOLE:
             return whole_answer(exchange, await exchange.read())
+        headers = answer_headers(exchange.headers)
         stream = web.StreamResponse(status=exchange.status, headers=headers)
         if exchange.length >= 0:
             stream.content_length = exchange.length
@@ -255,6 +252,18 @@ class Relay:
         except ConnectionError:
             raise _ClientGoneError from None
         return stream
+
+
+async def _read_all(request: web.BaseRequest, most: int) -> bytes:
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the answer itself has not begun
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > most:
+            raise _RefusedError(413, f"the request is larger than {most} bytes")
+    return bytes(body)
 
 
 def whole_answer(exchange: Exchange, body: bytes) -> web.Response:

@@ -113,10 +113,11 @@ class Gateway:
         # A worker that is still to come is taken to be like the others.
         tokens = min((found for found in told if found), default=self.options.capacity)
         size = self.options.symbol_tokens
-        capacities = [-(-(found or tokens) // size) for found in told]
+        costs = (self.options.alpha_miss, self.options.alpha_cached, self.options.alpha_output)
+        infos = [WorkerInfo(-(-(found or tokens) // size), *costs) for found in told]
         if isinstance(self.router, PrefixRouter):
             self.router.bounded = True
-        self.router.bind(map(WorkerInfo, capacities), self._seed)
+        self.router.bind(infos, self._seed)
         self._dispatcher = Dispatcher(self.router, self.options.max_in_flight, self._now)
         self._relay = Relay(
             self.workers, self._dispatcher, self._health, self.metrics, self.options, self._now
@@ -125,6 +126,8 @@ class Gateway:
 
     async def stop(self) -> None:
         """Take no more requests, let those that run end within the grace, close everything."""
+        if self.stopping:
+            return
         self._relay.stopping = True
         for site in list(self._runner.sites):
             await site.stop()
@@ -135,9 +138,28 @@ class Gateway:
         )
         for task in (drained, hurry, self._watch):
             task.cancel()
-        if self._relay.held:
-            log.warning("%d requests are broken off", self._relay.held)
+        if self.held:
+            log.warning("%d requests are broken off", self.held)
         await self._close()
+
+    async def look(self) -> None:
+        """Look at the health of all workers now."""
+        await self._health.look()
+
+    @property
+    def held(self) -> int:
+        """Requests that have come and not ended."""
+        return self._relay.held
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a place at a worker."""
+        return self._dispatcher.waiting
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no more requests are taken."""
+        return self._relay.stopping
 
     def end_grace(self) -> None:
         """Have `stop` break off what still runs."""
@@ -171,19 +193,20 @@ class Gateway:
             if path == "/metrics":
                 return self._tell()
             if path == "/workers":
-                return json_answer(200, {"workers": self._states()})
+                return json_answer(200, {"workers": self.states()})
             if path in ASKED:
                 return await self._ask_any(request)
         return problem(404, f"{method} {path} is not served here")
 
     def _tell(self) -> web.Response:
-        for state in self._states():
+        for state in self.states():
             self.metrics.state(state["url"], up=state["up"], in_flight=state["in_flight"])
-        self.metrics.waiting.set(self._dispatcher.waiting)
-        self.metrics.held.set(self._relay.held)
+        self.metrics.waiting.set(self.waiting)
+        self.metrics.held.set(self.held)
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    def _states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[dict[str, Any]]:
+        """Of each worker: its URL, whether it is up, and its requests in flight."""
         return [
             {"url": worker.url, "up": worker.up, "in_flight": in_flight}
             for worker, in_flight in zip(self.workers, self._dispatcher.in_flight, strict=True)

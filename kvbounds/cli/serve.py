@@ -56,6 +56,11 @@ def serve(  # noqa: PLR0917 - typer calls it by keyword
     capacity: Annotated[
         int, typer.Option(help="Tokens of a worker's cache, for workers that do not tell.")
     ] = 2**20,
+    alpha_miss: Annotated[
+        float, typer.Option(help="A worker's ms per missed token (see kvbounds calibrate).")
+    ] = 0.1,
+    alpha_cached: Annotated[float, typer.Option(help="Its ms per cached token.")] = 0,
+    alpha_output: Annotated[float, typer.Option(help="Its ms per output token.")] = 0,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -92,6 +97,9 @@ def serve(  # noqa: PLR0917 - typer calls it by keyword
         grace=grace,
         symbol_tokens=symbol_tokens,
         capacity=capacity,
+        alpha_miss=alpha_miss,
+        alpha_cached=alpha_cached,
+        alpha_output=alpha_output,
     )
     logging.basicConfig(
         stream=sys.stderr,

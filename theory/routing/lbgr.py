@@ -173,6 +173,7 @@ class LBGR(PrefixRouter):
             )
         self.settings = replace(PRESETS[preset], **changes)
         self.bounded = self.settings.bounded
+        self._learned = [FEATURES.index(name) for name in self.settings.learned]
 
     @classmethod
     def paper_defaults(cls) -> Self:
@@ -189,7 +190,7 @@ class LBGR(PrefixRouter):
 
     def _model(self) -> RecursiveLeastSquares:
         chosen = self.settings
-        return RecursiveLeastSquares(len(chosen.learned), chosen.forgetting, chosen.covariance)
+        return RecursiveLeastSquares(len(self._learned), chosen.forgetting, chosen.covariance)
 
     def choose(self, query: RoutedQuery, now: float) -> int:
         hits = self.hits(query)
@@ -218,8 +219,8 @@ class LBGR(PrefixRouter):
         service = cached * hits + miss * misses + output * query.output_tokens
         service = max(service, chosen.floor)
         load = self.decayed(worker, now)
-        values = {"bias": 1.0, "hits": float(hits), "misses": float(misses), "load": load}
-        phi = tuple(values[name] for name in chosen.learned)
+        features = (1.0, float(hits), float(misses), load)  # in the order of FEATURES
+        phi = tuple([features[index] for index in self._learned])
         total = max(service + load + self.models[worker].predict(phi), chosen.floor)
         return _Prediction(service, service + load, phi, total)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 
 __all__ = ["RecursiveLeastSquares"]
 
@@ -66,4 +67,4 @@ class RecursiveLeastSquares:
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(left, right, strict=True))
+    return sum(map(mul, left, right))
