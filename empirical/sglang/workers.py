@@ -155,7 +155,8 @@ class WorkerOptions:
             flags |= {"--attention-backend": "torch_native", "--sampling-backend": "pytorch"}
         switches = ["--skip-tokenizer-init", "--enable-metrics", "--enable-cache-report"]
         if self.device == "cpu":
-            switches.append("--disable-cuda-graph")
+            # An idle scheduler would otherwise poll, and take a core from its neighbours.
+            switches += ["--disable-cuda-graph", "--sleep-on-idle"]
         if self.eviction in BACKENDS:
             flags["--radix-cache-backend"] = self.eviction
         else:
