@@ -1,26 +1,30 @@
-"""Kernel: CLOCK among leaves."""
+"""Kernel: CLOCK and SIEVE among leaves."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Runs, StepCounts
+from theory.engine.arrays import Runs, StepCounts
 from theory.engine.kernel import kernel
 
 __all__ = ["second_chance"]
 
 
 @kernel()
-def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: StepCounts) -> None:
+def second_chance(
+    runs: Runs, capacity: int, bit_at_insertion: bool, behind_hand: bool, counts: StepCounts
+) -> None:
     """Fill `counts`; runs are single units.
 
-    The circle is a doubly linked list, and the hand the next unit to look at. New units enter just
-    behind the hand after the step, the later one first.
+    The circle is a doubly linked list, and the hand the next unit to look at. After the step new
+    units enter, the later one first: just `behind_hand` (CLOCK), or behind the newest one (SIEVE).
     """
-    parent, use, start = runs.parent, runs.use, runs.start
+    parent, _, start, use, _, _ = runs
+    hits, misses, evicted = counts
     after = np.full(len(parent), -1, np.int32)
     before = np.full(len(parent), -1, np.int32)
     hand = -1
+    oldest = -1
     cached = np.zeros(len(parent), np.bool_)
     used = np.zeros(len(parent), np.bool_)
     children = np.zeros(len(parent), np.int32)
@@ -35,10 +39,10 @@ def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: Ste
                 hit += 1
             if bit_at_insertion or cached[run]:
                 used[run] = True
-        counts.hits[step] = hit
-        counts.misses[step] = stop - first - hit
+        hits[step] = hit
+        misses[step] = stop - first - hit
         size += stop - first - hit
-        counts.evicted[step] = max(size - capacity, 0)
+        evicted[step] = max(size - capacity, 0)
         while size > capacity:
             if children[hand] > 0 or inside[hand] == step:
                 hand = after[hand]
@@ -53,8 +57,10 @@ def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: Ste
             if parent[victim] >= 0:
                 children[parent[victim]] -= 1
             hand = after[victim]
+            if oldest == victim:
+                oldest = hand
             if hand == victim:
-                hand = -1
+                hand = oldest = -1
             else:
                 before[hand] = before[victim]
                 after[before[victim]] = hand
@@ -66,10 +72,11 @@ def second_chance(runs: Runs, capacity: int, bit_at_insertion: bool, counts: Ste
             if parent[run] >= 0:
                 children[parent[run]] += 1
             if hand < 0:
-                hand = run
+                hand = oldest = run
                 after[run] = before[run] = run
             else:
-                after[run] = hand
-                before[run] = before[hand]
-                after[before[hand]] = run
-                before[hand] = run
+                place_before = hand if behind_hand else oldest
+                after[run] = place_before
+                before[run] = before[place_before]
+                after[before[place_before]] = run
+                before[place_before] = run

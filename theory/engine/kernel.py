@@ -16,7 +16,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from theory.engine.arrays import Intervals, Runs, StepCounts
+from theory.engine.arrays import Intervals, Runs
 
 __all__ = ["Kernel", "expect", "helper", "kernel"]
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.flat import Array, Flags, Indices, Runs, StepCounts
+from theory.engine.arrays import Array, Flags, Indices, Runs, StepCounts
 from theory.engine.heap import new_heap, pop, push
 from theory.engine.kernel import helper, kernel
 from theory.engine.nodes import split
 
-__all__ = ["FIFO", "FILO", "HITS_PER_TOKEN", "LFU", "LRU", "MRU", "SLRU", "smallest_key"]
+__all__ = ["RULES", "smallest_key"]
 
-LRU, MRU, FIFO, FILO, LFU, SLRU, HITS_PER_TOKEN = range(7)
-"""The rules: what a node is ranked by, see `_rank` and the policies of these names."""
+LRU, MRU, FIFO, FILO, LFU, SLRU, LFU_AGEING, LRU_K, TAIL_LRU, HITS_PER_TOKEN = range(10)
 
 RULES = {
     "NodeLRU": LRU,
@@ -22,6 +21,9 @@ RULES = {
     "FILO": FILO,
     "LFU": LFU,
     "SLRU": SLRU,
+    "LFUAgeing": LFU_AGEING,
+    "LRUK": LRU_K,
+    "TailLRU": TAIL_LRU,
     "HitsPerToken": HITS_PER_TOKEN,
 }
 """Class of policy -> its rule."""
@@ -31,20 +33,11 @@ MASK = (1 << LOW) - 1
 
 
 @helper
-def _rank(
-    rule: int, threshold: int, time: int, uses: int, node_weight: int, run: int
-) -> tuple[int, int, int]:
+def _rank(rule: int, value: int, time: int, node_weight: int, run: int) -> tuple[int, int, int]:
     """The key: a fraction, then the time with ties to the later run."""
-    age = (time << LOW) | (MASK - run)
     if rule in (MRU, FILO):
-        return 0, 1, (-time << LOW) | (MASK - run)
-    if rule == LFU:
-        return uses, 1, age
-    if rule == SLRU:
-        return int(uses >= threshold), 1, age
-    if rule == HITS_PER_TOKEN:
-        return uses, node_weight, age
-    return 0, 1, age
+        time = -time
+    return value, node_weight if rule == HITS_PER_TOKEN else 1, (time << LOW) | (MASK - run)
 
 
 @helper
@@ -82,8 +75,8 @@ def smallest_key(
     leaf enters it when it becomes a leaf, when its key or its node changes, and at the end of each
     step that locked it.
     """
-    parent, weight, use, start = runs.parent, runs.weight, runs.use, runs.start
-    last, step_start = runs.last, runs.step_start
+    parent, weight, start, use, step_start, last = runs
+    hits, misses, evicted = counts
     by_insertion = rule in (FIFO, FILO)
     cached = np.zeros(len(weight), np.bool_)
     bottom = np.full(len(weight), not whole_nodes)
@@ -92,6 +85,15 @@ def smallest_key(
     inside = np.full(len(weight), -1, np.int64)
     time = np.zeros(len(weight), np.int64)  # of the last use, or of the insertion
     uses = np.zeros(len(weight), np.int64)
+    value = np.zeros(len(weight), np.int64)  # the first part of the key
+    kept = np.zeros(len(weight), np.int64)  # how many times of use are known
+    times = np.zeros((len(weight) if rule == LRU_K else 0, threshold), np.int64)
+    depth = np.zeros(len(weight), np.int64)
+    longest = np.zeros(len(weight), np.int64)  # query of the last step that used the run
+    if rule == TAIL_LRU:
+        for run in range(len(weight)):
+            depth[run] = weight[run] + (depth[parent[run]] if parent[run] >= 0 else 0)
+    age = 0  # of the cache: the value of what was evicted last
     rests = np.empty(len(weight), np.int32)
     cuts = np.empty(len(weight), np.int32)
     heap = new_heap()
@@ -118,33 +120,49 @@ def smallest_key(
                 hit += weight[run]
             if not (by_insertion and cached[run]):
                 time[run] = 2 * step + 1
-        if rule >= LFU:
-            for run in queries:
-                while run >= 0:
-                    uses[run] += 1
-                    run = parent[run]
+            longest[run] = 0
+        for query in queries:
+            run = query
+            while run >= 0:
+                uses[run] += 1
+                longest[run] = max(longest[run], depth[query])
+                run = parent[run]
+        for run in use[first:stop]:
+            if rule in (LFU, HITS_PER_TOKEN):
+                value[run] = uses[run]
+            elif rule == SLRU:
+                value[run] = uses[run] >= threshold
+            elif rule == LFU_AGEING:
+                value[run] = uses[run] + age
+            elif rule == TAIL_LRU:
+                value[run] = longest[run] - depth[run] + 1 > threshold
+            elif rule == LRU_K:
+                if not cached[run]:
+                    kept[run] = 0
+                times[run, kept[run] % threshold] = step
+                kept[run] += 1
+                value[run] = times[run, kept[run] % threshold] if kept[run] >= threshold else -1
         for run in rests[:below]:
             if bottom[run] and children[run] == 0 and inside[run] != step:
                 node_weight = _node_weight(parent, weight, bottom, run)
-                numerator, denominator, age = _rank(
-                    rule, threshold, time[run], uses[run], node_weight, run
-                )
-                heap = push(heap, numerator, denominator, age)
-        counts.hits[step] = hit
-        counts.misses[step] = total - hit
+                numerator, denominator, order = _rank(rule, value[run], time[run], node_weight, run)
+                heap = push(heap, numerator, denominator, order)
+        hits[step] = hit
+        misses[step] = total - hit
         size += total - hit
         before = size
         while size > capacity:
-            numerator, denominator, age = pop(heap)
-            run = MASK - (age & MASK)
+            numerator, denominator, order = pop(heap)
+            run = MASK - (order & MASK)
             if not cached[run] or children[run] > 0 or inside[run] == step:
                 continue
             node_weight = _node_weight(parent, weight, bottom, run)
-            if (numerator, denominator, age) != _rank(
-                rule, threshold, time[run], uses[run], node_weight, run
+            if (numerator, denominator, order) != _rank(
+                rule, value[run], time[run], node_weight, run
             ):
                 continue
             size -= node_weight
+            age = value[run]
             while True:
                 cached[run] = False
                 uses[run] = 0
@@ -156,16 +174,11 @@ def smallest_key(
                 if bottom[run]:
                     break
             if run >= 0 and children[run] == 0 and inside[run] != step:
-                numerator, denominator, age = _rank(
-                    rule,
-                    threshold,
-                    time[run],
-                    uses[run],
-                    _node_weight(parent, weight, bottom, run),
-                    run,
+                numerator, denominator, order = _rank(
+                    rule, value[run], time[run], _node_weight(parent, weight, bottom, run), run
                 )
-                heap = push(heap, numerator, denominator, age)
-        counts.evicted[step] = before - size
+                heap = push(heap, numerator, denominator, order)
+        evicted[step] = before - size
         for run in use[first:stop]:
             if not cached[run]:
                 cached[run] = True
@@ -174,12 +187,7 @@ def smallest_key(
                     child[parent[run]] = run
         for run in queries:
             if children[run] == 0:
-                numerator, denominator, age = _rank(
-                    rule,
-                    threshold,
-                    time[run],
-                    uses[run],
-                    _node_weight(parent, weight, bottom, run),
-                    run,
+                numerator, denominator, order = _rank(
+                    rule, value[run], time[run], _node_weight(parent, weight, bottom, run), run
                 )
-                heap = push(heap, numerator, denominator, age)
+                heap = push(heap, numerator, denominator, order)

@@ -1,29 +1,36 @@
-"""Kernel: RLT and its step-granular reading, at token granularity."""
+"""Kernel: uniformly random leaves: RLT, its step-granular reading, and without marks."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from theory.engine.arrays import Runs, StepCounts
 from theory.engine.fenwick import change, empty, kth
-from theory.engine.flat import Runs, StepCounts
 from theory.engine.kernel import kernel
 from theory.engine.twister import State, below
 
-__all__ = ["randomised_leaf_token"]
+__all__ = ["PHASES", "randomised_leaf_token"]
+
+ONE_STEP, MARKED, OLD_FIRST = range(3)
+"""When a phase ends: at every step, or when there are more marks than units; in the last form
+the marks of the phase before become candidates only when no other one is left."""
+
+PHASES = {"RandomLeaf": ONE_STEP, "StepRLT": MARKED, "RLT": OLD_FIRST}
+"""Class of policy -> its phases."""
 
 
 @kernel()
 def randomised_leaf_token(
-    runs: Runs, capacity: int, old_first: bool, state: State, counts: StepCounts
+    runs: Runs, capacity: int, phases: int, state: State, counts: StepCounts
 ) -> None:
     """Fill `counts`.
 
     All units of a run are marked together, and a run has at most one leaf, its deepest cached
-    unit. The candidates are kept in a set that finds the k-th in the order of tokens. With
-    `old_first` (policy `rlt`) the marks of the phase before become candidates only when no other
-    one is left; without (`rlt-step`), at once.
+    unit. The candidates, the unmarked leaves, are kept in a set that finds the k-th in the order of
+    tokens.
     """
-    parent, weight, use, start = runs.parent, runs.weight, runs.use, runs.start
+    parent, weight, start, use, _, _ = runs
+    hits, misses, evicted = counts
     cached = np.zeros(len(weight), np.int64)
     children = np.zeros(len(weight), np.int32)  # the number of cached children
     phase_of = np.zeros(len(weight), np.int64)  # the phase of the last mark
@@ -48,10 +55,10 @@ def randomised_leaf_token(
                 fresh += weight[run]
         released = 0
         waiting = 0
-        if marks + fresh > capacity:
+        if phases == ONE_STEP or marks + fresh > capacity:
             marked, previous = previous, marked
             waiting = count
-            if not old_first:
+            if phases != OLD_FIRST:
                 released, waiting = waiting, 0
             phase += 1
             count = 0
@@ -67,11 +74,11 @@ def randomised_leaf_token(
                     candidate[run] = False
                     candidates -= 1
                     change(tree, run, -1)
-        counts.hits[step] = hit
-        counts.misses[step] = total - hit
+        hits[step] = hit
+        misses[step] = total - hit
         size += total - hit
         excess = max(size - capacity, 0)
-        counts.evicted[step] = excess
+        evicted[step] = excess
         size -= excess
         while True:
             if waiting > 0 and candidates == 0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from theory.engine.flat import Flat, StepCounts, check_admissible
+from theory.engine.arrays import StepCounts
+from theory.engine.flat import Flat, check_admissible
 from theory.errors import PolicyError
 from theory.eviction import EvictionPolicy, make_policy
 
@@ -27,11 +28,11 @@ def _vllm(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: Step
 
 
 def _rlt(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
-    from theory.engine.rlt import randomised_leaf_token
+    from theory.engine.rlt import PHASES, randomised_leaf_token
     from theory.engine.twister import seeded
 
-    old_first = type(policy).__name__ == "RLT"
-    randomised_leaf_token(flat.runs, capacity, old_first, seeded(seed), to)
+    phases = PHASES[type(policy).__name__]
+    randomised_leaf_token(flat.runs, capacity, phases, seeded(seed), to)
 
 
 def _rlt_node(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
@@ -46,7 +47,7 @@ def _ranked(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: St
 
     name = type(policy).__name__
     whole_nodes = policy.granularity == "node"
-    threshold = getattr(policy, "threshold", 0)  # of SLRU
+    threshold = getattr(policy, "k" if name == "LRUK" else "threshold", 0)
     refresh_rest = name not in ("NodeLRU", "HitsPerToken")
     runs = flat.runs if whole_nodes else flat.singles
     smallest_key(runs, capacity, RULES[name], threshold, whole_nodes, refresh_rest, to)
@@ -55,7 +56,8 @@ def _ranked(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: St
 def _clock(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
     from theory.engine.clock import second_chance
 
-    second_chance(flat.singles, capacity, type(policy).__name__ == "Clock", to)
+    name = type(policy).__name__
+    second_chance(flat.singles, capacity, name == "Clock", name != "Sieve", to)
 
 
 COMPILED: dict[str, Compiled] = {
@@ -63,6 +65,7 @@ COMPILED: dict[str, Compiled] = {
     "theory.eviction.vllm_lru.VllmLRU": _vllm,
     "theory.eviction.rlt.RLT": _rlt,
     "theory.eviction.rlt_step.StepRLT": _rlt,
+    "theory.eviction.random_leaf.RandomLeaf": _rlt,
     "theory.eviction.rlt_node.NodeRLT": _rlt_node,
     "theory.eviction.node_lru.NodeLRU": _ranked,
     "theory.eviction.sglang_lru.SGLangLRU": _ranked,
@@ -71,9 +74,13 @@ COMPILED: dict[str, Compiled] = {
     "theory.eviction.lfu.LFU": _ranked,
     "theory.eviction.mru.MRU": _ranked,
     "theory.eviction.slru.SLRU": _ranked,
+    "theory.eviction.lfu_ageing.LFUAgeing": _ranked,
+    "theory.eviction.lru_k.LRUK": _ranked,
+    "theory.eviction.tail_lru.TailLRU": _ranked,
     "theory.eviction.hits_per_token.HitsPerToken": _ranked,
     "theory.eviction.clock.Clock": _clock,
     "theory.eviction.clock_clear.ClearClock": _clock,
+    "theory.eviction.sieve.Sieve": _clock,
 }
 """The policies with a compiled form, by class; the class itself, no subclass."""
 
@@ -135,6 +142,6 @@ def simulate(flat: Flat, policy: str, capacity: int, seed: int = 0) -> StepCount
             "has no compiled form", where=f"policy {policy}", fix="use theory.cache.run"
         )
     capacity = check_admissible(flat, capacity)
-    counts = StepCounts.empty(flat)
+    counts = StepCounts.empty(flat.steps)
     compiled(flat, made, capacity, seed, counts)
     return counts
