@@ -1,0 +1,1 @@
+"""A cluster of LLM workers, simulated event by event."""
