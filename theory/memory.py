@@ -30,9 +30,9 @@ def check_memory(need: int, what: str, *, where: str = "", fix: str = "") -> Non
 
     Examples
     --------
-    >>> check_memory(1 << 60, "the trace")
+    >>> check_memory(1 << 60, "the trace")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    theory.errors.InputError: the trace needs about 1,073,741,824.0 GiB of memory, ...
+    theory.errors.InputError: the trace needs about 1,073,741,824.0 GiB of memory, ... available
     """
     there = available_memory()
     if there is not None and need > there:
