@@ -84,7 +84,7 @@ def draw(traces: Sequence[TraceCurves], path: str | Path) -> None:
             )
             right.axhline(1, **style["opt"], linewidth=1)
             left.set_title(curves.facts["name"])
-            left.set_ylim(bottom=0)
+            left.set_ylim(0, 1.13 * max(curves.ceiling, left.get_ylim()[1] / 1.05))
             left.set_ylabel(_rate_label(curves))
             right.set_ylabel("misses / optimal misses")
             for side in (left, right):
@@ -96,6 +96,9 @@ def draw(traces: Sequence[TraceCurves], path: str | Path) -> None:
 
 
 _LINES = ("-", "--", "-.", ":")
+
+_LIGHT = {"markersize": 4, "fillstyle": "none", "linewidth": 1.2}
+"""Open markers and thin lines, so that curves that lie on each other can be told apart."""
 
 _LABELS = {"opt": "optimum", "opt-bypass": "optimum with bypass"}
 
@@ -109,7 +112,7 @@ def _series(axes: Any, curve: Curve, field: str, label: str, **style: Any) -> No
     ]
     capacities = [capacity for capacity, _ in known]
     values = [getattr(point, field) for _, point in known]
-    axes.plot(capacities, [value.mean for value in values], label=label, markersize=3.5, **style)
+    axes.plot(capacities, [value.mean for value in values], label=label, **_LIGHT, **style)
     if values and values[0].low is not None:
         low, high = [value.low for value in values], [value.high for value in values]
         axes.fill_between(capacities, low, high, color=style["color"], alpha=0.25, linewidth=0)
