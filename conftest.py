@@ -47,7 +47,7 @@ def traces() -> Path:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
-    """Where traces are promised (``KVBOUNDS_REQUIRE_TRACES=1``), a skipped trace test has failed."""
+    """Where traces are promised (KVBOUNDS_REQUIRE_TRACES=1), a skipped trace test has failed."""
     report = yield
     if report.skipped and os.environ.get("KVBOUNDS_REQUIRE_TRACES"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
