@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import pairwise
 
 from empirical.cluster.leaf_cache import LeafLRUCache
 
@@ -11,7 +12,7 @@ __all__ = ["SGLangLRUCache"]
 
 
 class SGLangLRUCache(LeafLRUCache):
-    """Evict the leaf node that was used least recently, by the clock of `theory.eviction.sglang_lru`.
+    """Evict the leaf node that was used least recently, as `theory.eviction.sglang_lru` does.
 
     A match that ends inside a node makes the rest of it young, just older than the match. Each
     chunk of a prefill is a node of its own.
@@ -25,7 +26,7 @@ class SGLangLRUCache(LeafLRUCache):
     def _use(self, path: Sequence[int]) -> None:
         if path:
             self._cut(path[-1])
-            self._child.update(zip(path, path[1:], strict=False))
+            self._child.update(pairwise(path))
         self.last.update(dict.fromkeys(path, 2 * self.clock + 1))
 
     def _branch(self, block: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from math import isfinite
 
 from empirical.traces.base import Trace
@@ -41,7 +42,7 @@ class Turns:
         self.clients, self.think_ms = clients, think_ms
         self.timestamp: list[float] = (trace.timestamp - trace.timestamp[0]).tolist()
         chains = sessions(trace)
-        self.next = {row: later for chain in chains for row, later in zip(chain, chain[1:])}
+        self.next = {row: later for chain in chains for row, later in pairwise(chain)}
         self.firsts = deque(chain[0] for chain in chains)
 
     def begin(self) -> Iterator[tuple[float, int]]:
@@ -82,7 +83,7 @@ def answers(trace: Trace) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     size = trace.block_size
     for chain in sessions(trace):
-        for row, later in zip(chain, chain[1:]):
+        for row, later in pairwise(chain):
             length = int(trace.input_length[row])
             end = length + int(trace.output_length[row]) - 1
             if trace.input_length[later] < end or end // size <= length // size:

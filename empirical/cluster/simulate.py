@@ -228,7 +228,7 @@ def simulate(
     --------
     >>> from empirical.cluster.profiles import PROFILES
     >>> from empirical.traces.workload import parse
-    >>> trace = parse("gsp:groups=2,prompts=2,lengths=512")
+    >>> trace = parse("gsp:groups=1,prompts=4,lengths=512,rate=1")
     >>> run = simulate(trace, "round-robin", profiles=[PROFILES["llama-3.1-8b-l40"]] * 2)
     >>> run.worker.tolist(), run.hits.tolist()
     ([0, 1, 0, 1], [0, 0, 256, 256])

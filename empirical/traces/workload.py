@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from empirical.traces import gsp, synthetic
+from empirical.traces import gsp, lengths, loogle, sharegpt, synthetic, ultrachat
 from empirical.traces.base import Trace
 from theory.errors import InputError
 
@@ -20,6 +20,10 @@ __all__ = ["WORKLOADS", "keys", "parse"]
 WORKLOADS: dict[str, Callable[..., Trace]] = {
     "gsp": gsp.generate,
     "synthetic": synthetic.generate,
+    "lengths": lengths.generate,
+    "sharegpt": sharegpt.generate,
+    "ultrachat": ultrachat.generate,
+    "loogle": loogle.generate,
 }
 """The generators by name; each takes a seed and a name."""
 

@@ -224,9 +224,7 @@ def test_the_answer_is_cached_for_the_next_turn() -> None:
 
 
 def test_clients_take_the_next_session() -> None:
-    run = simulate(
-        trace(["ab", "cd", "ef"]), "round-robin", profiles=[FLAT], capacity=9, clients=1
-    )
+    run = simulate(trace(["ab", "cd", "ef"]), "round-robin", profiles=[FLAT], capacity=9, clients=1)
     assert run.arrival.tolist() == [0.0, 12.0, 24.0]
 
 
@@ -257,7 +255,7 @@ def test_a_router_outside_the_cluster_is_told_off() -> None:
 
 
 def test_what_does_not_fit_is_told_before_the_run() -> None:
-    with pytest.raises(InadmissibleStepError, match="query 1 with its answer: .* 5 blocks"):
+    with pytest.raises(InadmissibleStepError, match=r"query 1 with its answer: .* 5 blocks"):
         simulate(trace(["a", "abcd"]), "lbgr", profiles=[FLAT], capacity=4)
     with pytest.raises(InputError, match="no capacity"):
         simulate(trace(["a"]), "lbgr", profiles=[FLAT])
