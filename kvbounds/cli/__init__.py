@@ -24,11 +24,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "attack": ("kvbounds.cli.attack", "Find the worst case of any eviction policy."),
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
+    "simulate": ("kvbounds.cli.simulate", "Simulate a cluster: routers, evictions, latencies."),
+    "experiment": ("kvbounds.cli.experiment", "The paper's experiments and ten questions."),
     "workers": ("kvbounds.cli.workers", "Start, watch and stop real SGLang servers."),
     "replay": ("kvbounds.cli.replay", "Send sequences to real workers; model against measurement."),
     "calibrate": ("kvbounds.cli.calibrate", "Fit a profile of a worker to a replay."),
     "trace": ("kvbounds.cli.trace", "Inspect, generate and convert traces."),
     "proofs": ("kvbounds.cli.proofs", "The theorems that Coq has checked."),
+    "compare": ("kvbounds.cli.compare", "Routers side by side on the same real workers."),
     "serve": ("kvbounds.cli.serve", "A router as an HTTP server in front of SGLang workers."),
     "claims": ("kvbounds.cli.claims", "The ledger of claims, and whether they hold."),
 }
@@ -87,9 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted; what was finished is kept", 130)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
         # The reader of our output has gone; nothing is left to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # typer ends with code 1 then, and hides what it has done to stdout.
+        if isinstance(error, SystemExit) and type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     except MemoryError:
         _fail("out of memory; give a smaller instance, fewer capacities or a shorter trace", 2)

@@ -91,3 +91,18 @@ main(["validate", "--quick"])
     assert done.stderr == "kvbounds: error: interrupted; what was finished is kept\n"
     told = json.loads((tmp_path / "kvbounds-out" / "validate.json").read_text())
     assert (told["ok"], told["complete"], len(told["rows"])) == (False, False, 2)
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    """As in ``kvbounds claims | head -1``: nothing on stderr, exit code 0."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kvbounds", "claims", "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 0
