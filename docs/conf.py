@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+DOCS = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS.parent), str(DOCS / "_ext")]
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import kvbounds
@@ -23,6 +24,9 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx-mathjax-offline",
+    "commands",
+    "ledger",
+    "modules",
 ]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
@@ -49,3 +53,4 @@ html_theme = "furo"
 html_title = "kvbounds"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
+html_css_files = ["pages.css"]
