@@ -18,8 +18,11 @@ __all__ = ["Row", "Sweep", "table"]
 SCHEMA = "kvbounds/runs/1"
 SAVE_EVERY = 8
 
+HEADLINES = ("hit_rate", "p50_latency_ms", "p95_latency_ms", "p50_ttft_ms", "throughput_tok_s")
+"""What is kept seed by seed, for paired comparisons."""
+
 Row = dict[str, Any]
-"""A setting over its seeds: means, with ``intervals`` of the means."""
+"""A setting over its seeds: means, ``intervals`` of the means, headlines ``by_seed``."""
 
 
 class Sweep:
@@ -139,6 +142,11 @@ def table(setting: Setting, results: Mapping[int, Mapping[str, Any]]) -> Row:
         if found.low is not None and found.high is not None:
             intervals[name] = [found.low, found.high]
     row["intervals"] = intervals
+    row["by_seed"] = {
+        name: [result[name] for result in results.values()]
+        for name in HEADLINES
+        if name in intervals
+    }
     return row
 
 

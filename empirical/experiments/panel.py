@@ -1,0 +1,99 @@
+"""A panel: one thing varies, several methods are compared, everything else stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from empirical.experiments.setting import Setting
+from empirical.experiments.sweep import Row, Sweep
+
+__all__ = ["Method", "Panel", "Point", "pick"]
+
+
+class Method(NamedTuple):
+    """A router with an eviction policy, under a short name."""
+
+    label: str
+    router: str
+    eviction: str
+
+
+class Point(NamedTuple):
+    """A place on the axis of a panel, and what it changes in the base setting."""
+
+    label: str
+    changes: Mapping[str, Any]
+
+    @property
+    def value(self) -> float | None:
+        """The label as a number, if it is one."""
+        try:
+            return float(self.label.rstrip("%"))
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A comparison of methods along an axis.
+
+    Attributes
+    ----------
+    name, title : str
+        Of files and of tables.
+    axis : str
+        What varies, with its unit.
+    base : Setting
+        What all points start from.
+    points : sequence of Point
+        Where it varies.
+    methods : sequence of Method
+        What is compared.
+    metrics : sequence of str
+        What figures show, of `empirical.cluster.metrics.summary`.
+    note : str
+        What a reader has to know.
+    """
+
+    name: str
+    title: str
+    axis: str
+    base: Setting
+    points: Sequence[Point]
+    methods: Sequence[Method]
+    metrics: Sequence[str] = ("hit_rate", "p50_latency_ms")
+    note: str = ""
+    reference: Mapping[tuple[str, str], Mapping[str, float]] = field(default_factory=dict)
+
+    def cells(self) -> Iterator[tuple[Point, Method, Setting]]:
+        """Every point with every method."""
+        for point in self.points:
+            for method in self.methods:
+                yield (
+                    point,
+                    method,
+                    self.base.but(
+                        router=method.router, eviction=method.eviction, **dict(point.changes)
+                    ),
+                )
+
+    def run(self, sweep: Sweep, seeds: Sequence[int], *, queries: int | None = None) -> list[Row]:
+        """One row for each point and method, with ``point`` and ``method`` as labelled here.
+
+        What the paper reports for a row, if anything, is under ``paper``.
+        """
+        cells = list(self.cells())
+        rows = sweep.rows([setting.but(queries=queries) for _, _, setting in cells], seeds)
+        for (point, method, _), row in zip(cells, rows, strict=True):
+            row["method"] = method.label
+            row["axis"], row["point"] = self.axis, point.label
+            if (point.label, method.label) in self.reference:
+                row["paper"] = dict(self.reference[point.label, method.label])
+        return rows
+
+
+def pick(rows: Sequence[Row], point: str, method: str) -> Row:
+    """The row of a point and a method."""
+    return next(row for row in rows if row["point"] == point and row["method"] == method)
