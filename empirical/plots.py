@@ -139,7 +139,7 @@ def _randomised(axes: Any, rows: Sequence[ValidationRow]) -> str:
     slots = range(min(map(_free, rows)), max(map(_free, rows)) + 1)
     for name, text, line in (
         ("yao-lower", "proven lower, all policies: $H_k$", "--"),
-        ("rlt-upper", "proven upper, rlt: $2(2 + H_{k-1})$", "-"),
+        ("rlt-upper", "proven upper, rlt: $2(1 + H_{k-1})$", "-"),
     ):
         values = [float(evaluate(name, k=k)) for k in slots]
         axes.plot(list(slots), values, line, color="#000000", linewidth=1, label=text)

@@ -122,7 +122,7 @@ def _rows() -> list[Bound]:
               "Theorem 3 and the exact solver", "exact", "rlt and rlt-step"),
         Bound("broom-exact", 2 * H(k) - 1, (k,), "brooms with at least k + 2 free leaves", None,
               "Achlioptas, Chrobak, Noga 2000", "exact", "rlt and rlt-step"),
-        Bound("rlt-upper", 2 * (2 + H(k - 1)), (k,), "any trie, query lengths and batches; from an "
+        Bound("rlt-upper", 2 * (1 + H(k - 1)), (k,), "any trie, query lengths and batches; from an "
               "empty cache", B, "Theorem R5", "upper", "rlt"),
         Bound("no-slack-upper", 2 * (1 + H(k - 1)), (k,), "every completed phase ends with exactly "
               "B distinct tokens; from an empty cache", B, "Theorem R2", "upper",
@@ -228,7 +228,7 @@ def evaluate(name: str, **given: int) -> Fraction | int:
     >>> evaluate("marking-upper", B=10, u=3)
     8
     >>> evaluate("rlt-upper", k=4)
-    Fraction(23, 3)
+    Fraction(17, 3)
     >>> evaluate("yao-lower", B=5, L=2, beta=2)
     Fraction(11, 6)
     """

@@ -17,7 +17,7 @@ class RLT(RandomisedPolicy):
     one become the *previous generation*. The footprint is marked. Evictions take a uniformly
     random unmarked leaf outside the previous generation while there is one, then any uniformly
     random unmarked leaf. By Lemma 3 marks and cache have the law of the token-by-token rule.
-    Ratio at most 2(2 + H_{k-1}), additive constant B (Theorem R5).
+    Ratio at most 2(1 + H_{k-1}), additive constant B (Theorem R5).
 
     Attributes
     ----------
