@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+SHOW_EVERY = 20_000
 FAMILY_ALIASES = {"L": "length", "B": "capacity"}
 
 
@@ -189,21 +190,23 @@ def _exact(
     certificate: str | None,
     quiet: bool,
 ) -> dict[str, Any]:
-    from theory.exact import exact_ratio
     from theory.exact import certificate as certify
+    from theory.exact import exact_ratio
 
-    note(
-        f"{len(arena.batches('footprint')):,} footprints, {arena.caches:,} prefix-closed caches of "
-        f"at most {arena.capacity} tokens; cap: {most_states:,} states",
-        quiet,
-    )
     shown = 0
 
     def progress(states: int, expanded: int) -> None:
         nonlocal shown
-        if states >= shown + 20_000:
-            shown = states
-            note(f"{states:,} states, {expanded:,} expanded", quiet)
+        if states < shown + SHOW_EVERY:
+            return
+        if not shown:
+            note(
+                f"{arena.caches:,} prefix-closed caches of at most {arena.capacity} tokens, "
+                f"{len(arena.batches('footprint')):,} footprints; cap: {most_states:,} states",
+                quiet,
+            )
+        shown = states
+        note(f"{states:,} states found, {expanded:,} expanded", quiet)
 
     found = exact_ratio(arena, policy, most_states=most_states, progress=progress)
     if not found.complete:

@@ -127,7 +127,7 @@ def _write(out: str, known: dict[Task, Row], most_states: int) -> None:
 def _print(rows: list[Row], output: Format) -> None:
     from theory.exact.sweep import worst_rows
 
-    cells = [
+    cells: list[dict[str, Any]] = [
         {
             "policy": row.task.policy,
             "B": row.task.capacity,
@@ -147,7 +147,9 @@ def _print(rows: list[Row], output: Format) -> None:
     if output is Format.json:
         print_json({"instances": len(rows), "cells": cells, "rows": [r.to_json() for r in rows]})
     elif cells:
-        shown = [[*list(c.values())[:-1], ",".join(map(str, c["parents"]))] for c in cells]
-        print_table(shown, list(cells[0]))
+        header = list(cells[0])
+        for shown in cells:
+            shown["parents"] = ",".join(map(str, shown["parents"]))
+        print_table([list(shown.values()) for shown in cells], header)
     else:
         print("no instance in which there is something to decide")

@@ -22,9 +22,9 @@ digest
 
 The value of a game (``kind`` is "value") has ``capacity``, the trie, ``beta``, ``queries``,
 ``steps`` (one for each footprint), ``optimum`` as above, and ``caches``, lists of tokens. ``upper``
-is a policy: for each state, a pair of a cache and a work function, ``choices`` is the cache after each
-step. ``lower`` is an adversary: ``asked`` is its step in each state. ``potential``: the most that
-the other side can still gain under the ratio.
+is a policy: for each state, a pair of a cache and a work function, ``choices`` is the cache after
+each step. ``lower`` is an adversary: ``asked`` is its step in each state. ``potential``: the most
+that the other side can still gain under the ratio.
 """
 
 from __future__ import annotations

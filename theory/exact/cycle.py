@@ -22,6 +22,7 @@ __all__ = ["CycleRatio", "average_reward", "cycle_ratio"]
 
 MOST_STATES = 50_000
 MOST_REPEATS = 30
+MOST_PLAIN_REPEATS = 1_000
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ def cycle_ratio(instance: Instance, policy: str) -> CycleRatio:
     Raises
     ------
     InputError
-        If the instance has no cycle, the cycle costs nothing, or a randomised policy has more than
-        `MOST_STATES` states on it.
+        If the instance has no cycle, the cycle costs nothing, a randomised policy has more than
+        `MOST_STATES` states on it, or a deterministic one returns to no earlier state.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def _policy(instance: Instance, policy: str) -> Fraction:
         law, _ = outcomes.play(law, step)
     seen: dict[Distribution, int] = {}
     totals = [Fraction(0)]
-    repeats = MOST_REPEATS if outcomes.randomised else MOST_STATES
+    repeats = MOST_REPEATS if outcomes.randomised else MOST_PLAIN_REPEATS
     while law not in seen and len(seen) < repeats:
         seen[law] = len(seen)
         law, cost = _around(outcomes, law, cycle)
@@ -137,6 +138,12 @@ def _policy(instance: Instance, policy: str) -> Fraction:
     if law in seen:
         first = seen[law]
         return (totals[-1] - totals[first]) / (len(seen) - first)
+    if not outcomes.randomised:
+        raise InputError(
+            f"{policy} returns to no earlier state in {repeats:,} cycles: its counters grow",
+            where="cycle",
+            fix="such a cycle has no exact ratio; measure it on a long sequence",
+        )
     return _chain(outcomes, law, cycle)
 
 

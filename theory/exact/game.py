@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from math import lcm
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,11 +14,12 @@ import numpy.typing as npt
 from theory.eviction import make_policy
 from theory.exact.arena import Arena, Batch, sees
 from theory.exact.outcomes import Distribution, ExhaustedError, Outcomes, mix
+from theory.exact.ratio import Edges
 from theory.exact.work_function import EMPTY, WorkFunction, serve
 
 __all__ = ["Automaton", "Game", "Progress", "explore", "optimum_automaton", "policy_automaton"]
 
-SUPPORT = 20
+ENTRIES = 20
 
 State = TypeVar("State", bound=Hashable)
 Integers = npt.NDArray[np.int64]
@@ -89,7 +90,8 @@ def policy_automaton(
     """The states of a policy, or the exact distributions over them; the costs are expected.
 
     A row raises `ExhaustedError` once there are more than `most_states` states of cache and policy,
-    or all distributions together have more than `SUPPORT` times as many entries.
+    or the weights of all distributions fill more than `ENTRIES` times as many words: there can be
+    an endless line of distributions whose denominators only grow.
     """
     outcomes = Outcomes(arena.trie, arena.capacity, policy, steps, most_states)
     if not outcomes.randomised:
@@ -98,8 +100,8 @@ def policy_automaton(
 
     def row(law: Distribution) -> list[tuple[Distribution, Fraction]]:
         nonlocal entries
-        entries += len(law.states)
-        if entries > SUPPORT * most_states:
+        entries += sum(1 + weight.bit_length() // 64 for weight in law.weights)
+        if entries > ENTRIES * most_states:
             raise ExhaustedError
         rows = [outcomes.row(state) for state in law.states]
         return [mix(law, moves) for moves in zip(*rows, strict=True)]
@@ -140,36 +142,41 @@ class Game:
         """Whether every reachable state is expanded."""
         return len(self.targets) == len(self.pairs)
 
-    @cached_property
-    def unit(self) -> int:
-        """The common denominator of the policy's costs on the expanded states."""
-        denominators = {Fraction(cost).denominator for row in self.policies.costs for cost in row}
-        return int(np.lcm.reduce(np.array(list(denominators), dtype=object)))
+    def edges(self) -> Edges:
+        """The graph of the product states, for `theory.exact.ratio`.
 
-    @cached_property
-    def policy_cost(self) -> npt.NDArray[Any]:
-        """The policy's cost of every edge, in 1/`unit`: Python ints if int64 is too narrow."""
-        rows = [[int(cost * self.unit) for cost in row] for row in self.policies.costs]
+        In whole numbers if the game is complete. Otherwise in floats, as there may be so many
+        distributions that a common denominator of their costs has thousands of digits.
+        """
+        expanded = self.pairs[: len(self.targets)]
         width = len(self.steps)
-        rows = [row or [0] * width for row in rows]
-        top = max(max(row) for row in rows)
-        table = np.array(rows, dtype=np.int64 if top < 2**62 else object)
-        return table[self.pairs[: len(self.targets), 0]]
-
-    @cached_property
-    def optimum_cost(self) -> Integers:
-        """The optimum's cost of every edge, in misses."""
-        width = len(self.steps)
-        rows = [row or [0] * width for row in self.optima.costs]
-        return np.array(rows, dtype=np.int64)[self.pairs[: len(self.targets), 1]]
+        optima = np.array([row or [0] * width for row in self.optima.costs], dtype=np.int64)
+        costs = [row or [0] * width for row in self.policies.costs]
+        if not self.complete:
+            table = np.array([[float(cost) for cost in row] for row in costs])
+            unit, exact = 1, lambda state, step: Fraction(costs[self.pairs[state, 0]][step])
+        else:
+            unit = lcm(*{Fraction(cost).denominator for row in costs for cost in row})
+            rows = [[int(cost * unit) for cost in row] for row in costs]
+            narrow = max(max(row) for row in rows) < 2**62
+            table, exact = np.array(rows, dtype=np.int64 if narrow else object), None
+        return Edges(
+            self.targets,
+            table[expanded[:, 0]],
+            optima[expanded[:, 1]],
+            unit,
+            len(self.pairs),
+            exact,
+        )
 
     def walk_to(self, state: int) -> list[int]:
         """A shortest sequence of steps from the start to a product state."""
         # States are numbered level by level, so the first edge into a state is on a shortest way.
+        states, places = np.unique(self.targets.ravel(), return_index=True)
+        first = dict(zip(states.tolist(), places.tolist(), strict=True))
         steps: list[int] = []
         while state:
-            flat = int(np.argmax(self.targets.ravel() == state))
-            state, step = divmod(flat, len(self.steps))
+            state, step = divmod(first[state], len(self.steps))
             steps.append(step)
         return steps[::-1]
 

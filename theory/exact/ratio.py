@@ -13,6 +13,7 @@ additive constant d of ALG <= r OPT + d over all sequences.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -38,14 +39,16 @@ class Edges(NamedTuple):
     ----------
     targets : ndarray of int64, shape (m, s)
         Where the edges of the first m states lead; the other n - m have none.
-    policy : ndarray of int64 or object (Python ints), shape (m, s)
-        Costs of the policy, in 1/`unit`.
+    policy : ndarray of int64, object (Python ints) or float64, shape (m, s)
+        Costs of the policy, in 1/`unit`. Floats will do where nothing is to be proved.
     optimum : ndarray of int64, shape (m, s)
         Costs of the optimum.
     unit : int
         The denominator of the policy's costs.
     states : int
         n.
+    exact : callable, optional
+        The policy's exact cost of an edge, if `policy` has floats.
     """
 
     targets: Array
@@ -53,13 +56,15 @@ class Edges(NamedTuple):
     optimum: Array
     unit: int
     states: int
+    exact: Callable[[int, int], Fraction] | None = None
 
-    def costs(self, cycle: list[tuple[int, int]]) -> tuple[int, int]:
-        """The sums along (state, edge) pairs: the policy's in 1/`unit`, and the optimum's."""
-        return (
-            sum(int(self.policy[edge]) for edge in cycle),
-            sum(int(self.optimum[edge]) for edge in cycle),
-        )
+    def costs(self, cycle: list[tuple[int, int]]) -> tuple[Fraction, int]:
+        """The exact sums along (state, edge) pairs: the policy's and the optimum's."""
+        if self.exact is None:
+            policy = Fraction(sum(int(self.policy[edge]) for edge in cycle), self.unit)
+        else:
+            policy = sum((self.exact(state, edge) for state, edge in cycle), Fraction(0))
+        return policy, sum(int(self.optimum[edge]) for edge in cycle)
 
 
 class Extreme(NamedTuple):
@@ -172,7 +177,7 @@ def largest_ratio(edges: Edges, *, prove: bool = True) -> Extreme | None:
 
 def _ratio(edges: Edges, cycle: list[tuple[int, int]]) -> Fraction:
     policy, optimum = edges.costs(cycle)
-    return Fraction(policy, edges.unit * optimum) if optimum else Fraction(0)
+    return policy / optimum if optimum else Fraction(0)
 
 
 def _weights(edges: Edges, ratio: Fraction, *, exact: bool) -> tuple[Array, bool]:
@@ -181,7 +186,7 @@ def _weights(edges: Edges, ratio: Fraction, *, exact: bool) -> tuple[Array, bool
     In int64 where they fit; else Python ints if `exact`, else floats (of any unit).
     """
     p, q = ratio.numerator * edges.unit, ratio.denominator
-    if edges.policy.dtype != object and edges.policy.size:
+    if edges.policy.dtype == np.int64 and edges.policy.size:
         largest = q * int(edges.policy.max()) + p * int(edges.optimum.max())
         if largest < 2**48:
             return q * edges.policy - p * edges.optimum, True

@@ -19,6 +19,7 @@ from theory.trie import TokenTrie
 __all__ = ["Law", "Player", "optimum_of_cycle", "policy_of_cycle"]
 
 MOST_REPEATS = 50
+MOST_PLAIN_REPEATS = 1_000
 MOST_CHAIN_STATES = 2_000
 
 Law = dict[Hashable, Fraction]
@@ -99,7 +100,8 @@ def policy_of_cycle(instance: Instance, policy: str) -> Fraction:
     Raises
     ------
     InputError
-        If that chain has more than `MOST_CHAIN_STATES` states.
+        If that chain has more than `MOST_CHAIN_STATES` states, or a deterministic policy returns to
+        no earlier state.
 
     Examples
     --------
@@ -113,7 +115,7 @@ def policy_of_cycle(instance: Instance, policy: str) -> Fraction:
         law, _ = player.serve(law, batch)
     total = Fraction(0)
     seen: dict[Hashable, tuple[int, Fraction]] = {}
-    for count in range(MOST_REPEATS if player.randomised else 10**6):
+    for count in range(MOST_REPEATS if player.randomised else MOST_PLAIN_REPEATS):
         key = frozenset(law.items())
         if key in seen:
             first, before = seen[key]
@@ -121,6 +123,8 @@ def policy_of_cycle(instance: Instance, policy: str) -> Fraction:
         seen[key] = count, total
         law, cost = _cycle(player, law, instance.cycle)
         total += cost
+    if not player.randomised:
+        raise InputError(f"{policy} returns to no earlier state in {MOST_PLAIN_REPEATS:,} cycles")
     return _long_run(player, law, instance.cycle)
 
 

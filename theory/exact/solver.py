@@ -8,7 +8,7 @@ from fractions import Fraction
 from theory.errors import InputError
 from theory.exact.arena import Arena, Batch
 from theory.exact.game import Game, Progress, explore
-from theory.exact.ratio import Edges, Extreme, free_cycle, largest_ratio
+from theory.exact.ratio import Extreme, free_cycle, largest_ratio
 from theory.model import Instance
 
 __all__ = ["ExactRatio", "exact_ratio"]
@@ -119,13 +119,14 @@ def exact_ratio(
         policy,
         most_states,
         progress=progress,
-        enough=lambda part: free_cycle(_edges(part)) is not None,
+        enough=lambda part: free_cycle(part.edges()) is not None,
     )
-    graph = _edges(game)
+    graph = game.edges()
     extreme = largest_ratio(graph, prove=game.complete)
     if extreme is None:
         raise InputError(
-            f"no cycle closes within {most_states:,} states",
+            f"no cycle closes within {most_states:,} states (the trie has {arena.caches:,} "
+            f"prefix-closed caches of at most {arena.capacity} tokens)",
             where="max-states",
             fix="raise the cap or give a smaller trie",
         )
@@ -139,14 +140,9 @@ def exact_ratio(
         game.complete or extreme.ratio is None,
         len(game.pairs),
         Instance(arena.trie, arena.capacity, prefix + cycle, cycle_start=len(prefix)),
-        Fraction(policy_cost, game.unit),
+        policy_cost,
         optimum_cost,
         None if extreme.potential is None else Fraction(extreme.potential[0], extreme.scale),
         game,
         extreme,
     )
-
-
-def _edges(game: Game) -> Edges:
-    """The graph of the product states."""
-    return Edges(game.targets, game.policy_cost, game.optimum_cost, game.unit, len(game.pairs))
