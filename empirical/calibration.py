@@ -118,19 +118,26 @@ def fit_times(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def profile_of(report: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The profile of the worker of a replay, for the simulated cluster.
 
-    A time that cannot be told is None; one that comes out below 0 is 0, if its interval has 0.
+    A time that cannot be told is None; one that comes out below 0 is 0, its interval as fitted.
 
     Raises
     ------
     InputError
-        If the report has no fit, or a time is below 0 with its whole interval.
+        If the report has no fit, or a missed token takes no time at all.
     """
     fit = report.get("fit")
-    if not isinstance(fit, dict) or fit.get("alpha_miss_ms") is None:
+    miss = fit.get("alpha_miss_ms") if isinstance(fit, dict) else None
+    if not isinstance(fit, dict) or miss is None:
         raise InputError(
             "has no fitted times",
             where=f"{where}#/fit",
             fix="replay one by one (--mode sequential) prompts of different lengths",
+        )
+    if miss["value"] <= 0:
+        raise InputError(
+            f"a missed token takes {miss['value']:.4g} ms",
+            where=f"{where}#/fit/alpha_miss_ms",
+            fix="replay more and longer queries on an idle machine",
         )
     profile: dict[str, Any] = {
         "schema": PROFILE,
@@ -146,11 +153,5 @@ def profile_of(report: Mapping[str, Any], where: str) -> dict[str, Any]:
         ("context_ms_per_token", "context_ms"),
     ):
         found = fit.get(source)
-        if found is not None and found["high"] < 0:
-            raise InputError(
-                f"{source} is below 0: {found['value']:.4g} ms",
-                where=f"{where}#/fit/{source}",
-                fix="replay more queries on an idle machine",
-            )
         profile[name] = found and {**found, "value": max(found["value"], 0.0)}
     return profile

@@ -184,6 +184,7 @@ class Replay:
                 page_size=target.page_size,
                 seed=target.seed,
                 chunk=target.chunk,
+                overlap=target.overlap,
             )
             found.update(zip((back.query for back in served), hits, strict=True))
         return found

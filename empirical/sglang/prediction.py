@@ -14,6 +14,9 @@ token model (SGLang 0.5.23, one request at a time):
 5. ``cached_tokens`` counts what was matched, in tokens.
 6. The output is inserted too, all but its last token, as a node of its own; each of its tokens is
    allocated when it is computed. A request counts a node once.
+7. The server schedules a step while the one before is computed (``overlap``, its default). So the
+   first token of the output is allocated before the prompt is inserted: what the match left out
+   is not yet locked, and what the prompt holds twice is not yet free.
 """
 
 from __future__ import annotations
@@ -126,6 +129,8 @@ class ServerCache(PrefixCache):
         The seed of the worker.
     chunk : int
         Tokens of a prefill chunk, rounded down to whole pages.
+    overlap : bool
+        Whether a step is scheduled while the one before is computed.
 
     Notes
     -----
@@ -145,10 +150,12 @@ class ServerCache(PrefixCache):
         page_size: int = 1,
         seed: int = 0,
         chunk: int = 8192,
+        overlap: bool = True,
     ) -> None:
         super().__init__(trie, capacity // page_size, policy_of(eviction, seed))
         self.page_size = page_size
         self.chunk = chunk // page_size * page_size
+        self.overlap = overlap
 
     def request(self, request: _Paged) -> int:
         """Serve one request from match to end; the tokens that it found cached."""
@@ -157,16 +164,19 @@ class ServerCache(PrefixCache):
         known = sum(page in self._cached for page in path)
         matched = min(known, (request.length - 1) // size)
         spare = 1 if size > 1 else 0
+        early = self.overlap and request.answer > 1  # the first token of the output
         done = matched * size
         inserted: tuple[int, ...] = ()
         while done < request.length:
             held = done // size
             done = min(done + self.chunk, request.length)
             self._read(path[:held], -(-done // size) - held + spare)
+            if early and done == request.length:
+                self._read(path[:held], -(-done // size) + 1 - held)
             if done >= size:
                 self._insert(path[done // size - 1], counted=inserted)
                 inserted = path[: done // size]
-        for computed in range(request.length, request.length + request.answer - 1):
+        for computed in range(request.length + early, request.length + request.answer - 1):
             self._read(path, -(-computed // size) + 1 - len(path))
         if request.whole != request.prompt:
             self._insert(request.whole, counted=path)
@@ -217,6 +227,7 @@ def predict(
     page_size: int = 1,
     seed: int = 0,
     chunk: int = 8192,
+    overlap: bool = True,
 ) -> list[int]:
     """The ``cached_tokens`` that a worker reports for each of the requests it serves one by one.
 
@@ -226,5 +237,7 @@ def predict(
     [0, 2, 1]
     """
     trie, paged = page_trie(requests, page_size)
-    cache = ServerCache(trie, capacity, eviction, page_size=page_size, seed=seed, chunk=chunk)
+    cache = ServerCache(
+        trie, capacity, eviction, page_size=page_size, seed=seed, chunk=chunk, overlap=overlap
+    )
     return [cache.request(request) for request in paged]

@@ -27,6 +27,8 @@ class Target(NamedTuple):
         What it runs on.
     seed : int
         Of the plugin.
+    overlap : bool
+        Whether it schedules a step while the one before is computed.
     """
 
     url: str
@@ -37,6 +39,7 @@ class Target(NamedTuple):
     version: str
     device: str
     seed: int
+    overlap: bool
 
     @classmethod
     def ask(cls, url: str, seed: int = 0) -> Target:
@@ -59,6 +62,7 @@ class Target(NamedTuple):
                 str(info["version"]),
                 str(info["device"]),
                 seed,
+                not info["disable_overlap_schedule"],
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ServerError(f"{url}/server_info lacks {error}; it is no SGLang server") from error

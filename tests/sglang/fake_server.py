@@ -36,6 +36,7 @@ INFO = {
     "radix_eviction_policy": "lru",
     "version": "fake",
     "device": "cpu",
+    "disable_overlap_schedule": False,
 }
 
 

@@ -1,6 +1,6 @@
 """What a server does around its tree, request by request, against `empirical.sglang.prediction`.
 
-The trees are driven in the order of SGLang's scheduler (`tests.sglang.trees.Run`). The six points
+The trees are driven in the order of SGLang's scheduler (`tests.sglang.trees.Run`). The points
 in which a server differs from the token model are shown one by one on the real tree, and all of
 them together on thousands of random sequences.
 """
@@ -47,11 +47,13 @@ def test_random_sequences(
             kind, capacity, policy, page_size=page_size, seed=seed, events=seed % 3 == 0
         )
         trie, paged = page_trie(sequence, page_size)
+        overlap = seed % 5 > 0
         model = (OlderTree if kind == "radix" else ServerCache)(
-            trie, capacity, policy, page_size=page_size, seed=seed, chunk=chunk
+            trie, capacity, policy, page_size=page_size, seed=seed, chunk=chunk, overlap=overlap
         )
         for number, (request, known) in enumerate(zip(sequence, paged, strict=True)):
-            assert tree.request(request, chunk) == model.request(known), (seed, number)
+            found = tree.request(request, chunk, overlap=overlap)
+            assert found == model.request(known), (seed, number)
             assert tree.cache.evictable_size() == len(model.cached) * page_size, (seed, number)
             tree.check()
 
@@ -137,6 +139,21 @@ def test_output_is_cached(trees: ModuleType) -> None:
     sequence = [first, Request([20], [0]), Request(A, [0])]  # 7 of 6 + 1: the output must go
     tree = trees.Tree("unified", 6)
     assert [tree.request(request) for request in sequence] == [0, 0, 3] == predict(sequence, 6)
+
+
+@pytest.mark.parametrize(("overlap", "found"), [(True, 0), (False, 3)])
+def test_overlapped_schedule(trees: ModuleType, overlap: bool, found: int) -> None:
+    """Point 7: A again, with two tokens to answer, in a full cache of A and B.
+
+    The last token of A is computed into memory of its own, for which B leaves as a whole in either
+    case. In a pool that has one token more nothing leaves for it; the answer then needs one more,
+    which is free only if the copy of the last token has been given back.
+    """
+    sequence = [Request(A, [0]), Request(B, [0]), Request(A, [11, 12]), Request(B, [0])]
+    tree = trees.Tree("unified", 9)
+    measured = [tree.request(request, overlap=overlap) for request in sequence]
+    assert measured == [0, 0, 3, found]
+    assert measured == predict(sequence, 9, overlap=overlap)
 
 
 def test_chunked_prefill(trees: ModuleType) -> None:

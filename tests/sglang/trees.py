@@ -124,14 +124,23 @@ class Tree:
         row[: len(ids)] = self.cache.path_device_indices(node).tolist()
         return node
 
-    def request(self, request: Request, chunk: int = 8192, abort: int | None = None) -> int:
+    def request(
+        self,
+        request: Request,
+        chunk: int = 8192,
+        *,
+        abort: int | None = None,
+        overlap: bool = True,
+    ) -> int:
         """Serve one request from match to end, as the scheduler does; its cached tokens.
 
         With `abort` the client hangs up after so many tokens of the output (0: in the prefill).
         """
         run = Run(self, list(request.prompt))
-        run.prefill(chunk)
-        for token in request.output[:-1] if abort is None else request.output[:abort]:
+        output = request.output[:-1] if abort is None else request.output[:abort]
+        early = output[: int(overlap)]
+        run.prefill(chunk, early)
+        for token in output[len(early) :]:
             run.decode(token)
         run.end(insert=abort != 0)
         return run.matched
@@ -180,8 +189,11 @@ class Run:
         self.row = tree.cache.path_device_indices(node).tolist() if self.matched else []
         self.owned, self.inserted = self.matched, 0
 
-    def prefill(self, chunk: int) -> None:
-        """Compute the prompt; every chunk is inserted when it is computed."""
+    def prefill(self, chunk: int, early: Sequence[int] = ()) -> None:
+        """Compute the prompt; every chunk is inserted when it is computed.
+
+        The tokens `early` of the output are allocated before the last chunk is inserted.
+        """
         size, done = self.tree.page_size, self.matched
         while done < len(self.prompt):
             pages = -done // size
@@ -189,6 +201,9 @@ class Run:
             pages += -(-done // size)
             self.tree.free_to(pages + (size > 1))
             self.row += self.tree.pool.alloc(pages)
+            if done == len(self.prompt):
+                for token in early:
+                    self.decode(token)
             self.insert(done)
 
     def decode(self, token: int) -> None:
