@@ -20,7 +20,11 @@ from theory.model import Instance
 from theory.trie import TokenTrie
 
 MARKING = ("leaf-lru", "vllm-lru", "node-lru", "rlt", "rlt-step", "rlt-node", "rlt-token")
-OTHERS = tuple(name for name in POLICIES if name not in MARKING)
+OTHERS = tuple(
+    name
+    for name in POLICIES
+    if name not in MARKING and not isinstance(make_policy(name), RandomisedPolicy)
+)
 WORST = [
     *(("cyclic", {"capacity": B, "length": L, "beta": b}) for B, L, b in [(6, 1, 1), (8, 3, 2)]),
     *(("slack", {"size": 8, "beta": b}) for b in (2, 8)),
@@ -99,6 +103,7 @@ def test_marking_policies_evict_nothing_used_in_the_phase(
     assert first_violation(instance, evicted) is None
 
 
+STAR = TokenTrie.from_parents([-1] * 5)
 NOT_MARKING = {
     "sglang-lru": FAMILIES["sglang"]().unrolled(1),
     "fifo": FAMILIES["fifo-batch"]().unrolled(2),
@@ -112,12 +117,20 @@ NOT_MARKING = {
     # clears the middle of the chain and token 4, evicts the middle, clears the top, which has just
     # become a leaf, and takes 4, which was used in this phase.
     "clock": Instance(TokenTrie.from_parents([-1, -1, 1, 2, -1, 0]), 3, [[3], [4], [5]]),
+    # Found by `kvbounds attack`, and minimal.
+    "lru-k": Instance(STAR, 2, [[0], [0], [1], [2], [1]]),
+    "lfu-ageing": Instance(STAR, 2, [[0], [0], [0], [1], [2], [1]]),
+    "gdsf": Instance(STAR, 2, [[0], [0], [0], [1], [2], [1]]),
+    "s3-fifo": Instance(STAR, 2, [[0], [0], [0], [1], [2], [1]]),
+    "arc": Instance(STAR, 2, [[0], [1], [1], [2], [3]]),
+    "2q": Instance(STAR, 3, [[0], [1], [2], [3], [1], [4]]),
+    "sieve": Instance(TokenTrie.from_parents([-1, 0, -1, -1]), 2, [[1], [0], [2], [3]]),
+    "tail-lru": Instance(TokenTrie.from_parents([-1, 0, 1, -1, -1, 4]), 3, [[2], [3], [5]]),
 }
 
 
 @pytest.mark.parametrize("policy", OTHERS)
 def test_the_other_policies_are_not_marking(policy: str) -> None:
-    assert not isinstance(make_policy(policy), RandomisedPolicy)
     instance = NOT_MARKING[policy]
     evicted = [step.evicted for step in run(instance, policy).steps]
     assert first_violation(instance, evicted) is not None

@@ -18,13 +18,14 @@ from theory.model import Instance
 from theory.trie import TokenTrie
 
 NODE = [f"{name}:granularity=node" for name in ("fifo", "filo", "lfu", "slru", "mru")]
-SPECS = [*POLICIES, *NODE]
+WITHOUT_LAW = {"onlinemin"}  # its coins are not tossed when it chooses; see its own tests
+SPECS = [*(name for name in POLICIES if name not in WITHOUT_LAW), *NODE]
 
 
 def random_instance(seed: int) -> Instance | None:
     """A small instance with batches, or None if the draw is not admissible."""
     draw = random.Random(seed)
-    size = draw.randint(4, 7)
+    size = draw.randint(4, 7 if seed < 400 else 11)
     trie = TokenTrie.from_parents([draw.randint(max(-1, t - 3), t - 1) for t in range(size)])
     steps = [draw.sample(range(size), draw.randint(1, 2)) for _ in range(10)]
     try:
@@ -37,7 +38,7 @@ def random_instance(seed: int) -> Instance | None:
 def told_apart() -> set[tuple[str, str]]:
     """The pairs that some instance of the search tells apart."""
     left = set(combinations(SPECS, 2))
-    for seed in range(400):
+    for seed in range(800):
         instance = random_instance(seed)
         if instance is None:
             continue

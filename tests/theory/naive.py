@@ -21,6 +21,7 @@ class Event(NamedTuple):
     misses: frozenset[int]
     refreshed: frozenset[int]  # unmatched rests of split nodes
     recreated: frozenset[int]  # upper parts of split nodes
+    evicted: list[int]  # filled in as it happens
 
 
 class NaiveCache:
@@ -73,7 +74,7 @@ class NaiveCache:
             if fresh:
                 new += [fresh] if self.whole else [(t,) for t in fresh]
         self.log.append(
-            Event(queries, footprint, misses, frozenset(rests - footprint), frozenset(uppers))
+            Event(queries, footprint, misses, frozenset(rests - footprint), frozenset(uppers), [])
         )
         return new
 
@@ -93,7 +94,7 @@ class NaiveCache:
                 self.bits |= self.log[-1].misses
         new = self.begin(step)
         self.bits |= self.log[-1].footprint - self.log[-1].misses
-        evicted: list[int] = []
+        evicted = self.log[-1].evicted
         while len(self.cached) + len(self.log[-1].misses) > self.capacity:
             leaves = self.candidates()
             if "clock" in self.rule:
@@ -103,7 +104,7 @@ class NaiveCache:
             self.nodes.remove(victim)
             evicted += reversed(victim)
         self.nodes += new
-        return set(self.log[-1].misses), evicted
+        return set(self.log[-1].misses), list(evicted)
 
     def sweep(self, leaves: set[int]) -> tuple[int]:
         """The hand of a clock, as an index into a fixed ring."""
@@ -139,6 +140,33 @@ class NaiveCache:
         queries = self.log[step].queries
         return step, max(i for i, query in enumerate(queries) if token in self.path(query))
 
+    def times(self, token: int) -> list[int]:
+        start = self.inserted(token)
+        return [j for j, e in enumerate(self.log) if token in e.footprint and j >= start]
+
+    def lost(self, token: int) -> int:
+        step = self.log[self.used(token)[0]]
+        longest = max(len(self.path(q)) for q in step.queries if token in self.path(q))
+        return longest - len(self.path(token)) + 1
+
+    def aged(self, token: int) -> tuple[int, int]:
+        # The whole history again: what was evicted last had the priority that is the age.
+        age = 0
+        count: dict[int, int] = {}
+        priority: dict[int, int] = {}
+        for event in self.log:
+            for query in event.queries:
+                for t in self.path(query):
+                    count[t] = count.get(t, 0) + 1
+            for t in event.footprint - event.misses:
+                priority[t] = count[t] + age
+            for t in event.evicted:
+                age = priority[t]
+                del count[t]
+            for t in event.misses:
+                priority[t] = count[t] + age
+        return priority[token], self.used(token)[0]
+
     def uses(self, token: int) -> int:
         since = self.log[self.inserted(token) :]
         return sum(token in self.path(query) for event in since for query in event.queries)
@@ -158,6 +186,9 @@ KEYS: dict[str, Callable[[NaiveCache, tuple[int, ...]], Any]] = {
     "mru": lambda c, n: (_negative(c.stamped(n[-1])), -n[-1]),
     "lfu": lambda c, n: (c.uses(n[-1]), c.stamped(n[-1]), -n[-1]),
     "slru": lambda c, n: (c.uses(n[-1]) >= 2, c.stamped(n[-1]), -n[-1]),
+    "lru-k": lambda c, n: ((c.times(n[-1])[-2:-1] or [-1])[0], c.used(n[-1]), -n[-1]),
+    "tail-lru": lambda c, n: (c.lost(n[-1]) > 2, c.used(n[-1]), -n[-1]),
+    "lfu-ageing": lambda c, n: (*c.aged(n[-1]), -n[-1]),
     "hits-per-token": lambda c, n: (Fraction(c.uses(n[-1]), len(n)), c.used(n[-1]), -n[-1]),
 }
 """The deterministic rules but for the clocks: the unit with the smallest key leaves."""

@@ -182,6 +182,8 @@ def smallest_key(
         for run in use[first:stop]:
             if not cached[run]:
                 cached[run] = True
+                if rule == LFU_AGEING:  # as old as the cache is after the evictions
+                    value[run] = uses[run] + age
                 if parent[run] >= 0:
                     children[parent[run]] += 1
                     child[parent[run]] = run

@@ -25,6 +25,16 @@ POLICIES: dict[str, str] = {
     "mru": "theory.eviction.mru:MRU",
     "clock": "theory.eviction.clock:Clock",
     "clock-clear": "theory.eviction.clock_clear:ClearClock",
+    "onlinemin": "theory.eviction.onlinemin:OnlineMIN",
+    "random-leaf": "theory.eviction.random_leaf:RandomLeaf",
+    "lru-k": "theory.eviction.lru_k:LRUK",
+    "2q": "theory.eviction.two_q:TwoQ",
+    "arc": "theory.eviction.arc:ARC",
+    "lfu-ageing": "theory.eviction.lfu_ageing:LFUAgeing",
+    "gdsf": "theory.eviction.gdsf:GDSF",
+    "s3-fifo": "theory.eviction.s3_fifo:S3FIFO",
+    "sieve": "theory.eviction.sieve:Sieve",
+    "tail-lru": "theory.eviction.tail_lru:TailLRU",
 }
 """The built-in policies: name on the command line -> module:Class."""
 
