@@ -26,6 +26,10 @@ __all__ = ["ASKED", "GENERATING", "Gateway", "serve_until_signal"]
 
 log = logging.getLogger("kvbounds.gateway")
 
+# What a client sends that is no HTTP is answered with status 400: no reason for a traceback.
+_http_log = logging.getLogger("kvbounds.gateway.http")
+_http_log.setLevel(logging.CRITICAL)
+
 GENERATING = ("/generate", "/v1/completions", "/v1/chat/completions")
 """The paths whose requests (POST) are routed."""
 
@@ -91,7 +95,9 @@ class Gateway:
         self.workers = [Worker(url, self.options) for url in self._urls]
         self._health = Health(self.workers, self.options, self._on_change)
         await self._meet()
-        server = web.Server(self._handle, handler_cancellation=True, access_log=None)
+        server = web.Server(
+            self._handle, handler_cancellation=True, access_log=None, logger=_http_log
+        )
         self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
         await self._runner.setup()
         try:

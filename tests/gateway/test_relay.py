@@ -311,6 +311,25 @@ def test_a_router_that_fails_fails_the_request_alone() -> None:
     asyncio.run(run())
 
 
+def test_what_is_no_http_gets_a_400_and_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with front([FakeWorker()]) as here:
+            port = int(here.url.rpartition(":")[2])
+            for junk in (b"\x16\x03\x01hello\r\n\r\n", b"GET / HTTP/9\r\n\r\n"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(junk)
+                assert (await reader.read()).startswith(b"HTTP/1.0 400")
+                writer.close()
+            head = b"POST /generate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head + b"zz\r\n")
+            await reader.read()
+            writer.close()
+
+    asyncio.run(run())
+    assert "Traceback" not in caplog.text
+
+
 def test_the_watch_finds_out_by_itself() -> None:
     async def run() -> None:
         worker = FakeWorker()
