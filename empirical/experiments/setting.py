@@ -36,6 +36,8 @@ class Setting:
         One for all workers, or one for each, joined by commas.
     seed : int
         Seeds the workload, the arrivals, the router and the evictions.
+    trace_seed : int, optional
+        Seeds the workload and the arrivals in place of `seed`.
     queries : int, optional
         Only the first so many rows.
     arrivals : str
@@ -61,6 +63,7 @@ class Setting:
     workers: int = 4
     profile: str = "llama-3.1-8b-l40"
     seed: int = 0
+    trace_seed: int | None = None
     queries: int | None = None
     arrivals: str = "trace"
     think_ms: float = 0.0
@@ -109,7 +112,8 @@ class Setting:
 
     def trace(self) -> Trace:
         """The queries with their arrivals."""
-        return _trace(self.workload, self.arrivals, self.queries, self.seed)
+        seed = self.seed if self.trace_seed is None else self.trace_seed
+        return _trace(self.workload, self.arrivals, self.queries, seed)
 
     def simulate(self) -> ClusterRun:
         """Run it."""

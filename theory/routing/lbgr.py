@@ -53,18 +53,19 @@ class Settings:
 
     Notes
     -----
-    The defaults are those that stay good when the predicted service times are wrong by a factor of
-    four: learning more than the bias pays only where they are right.
+    The defaults come out of ``kvbounds experiment lbgr-sensitivity``: in a cluster that batches, a
+    residual is known one latency late, and near saturation learning from it does harm. Without
+    it decisions do not depend on the scale of the service times, so nothing needs tuning.
     """
 
     alpha_miss: float | None = None
     alpha_cached: float | None = None
     alpha_output: float | None = None
-    decay: float = 0.99
+    decay: float = 31 / 32
     interval: float = 20.0
     forgetting: float = 0.98
     covariance: float = 1e-3
-    features: str = "bias"
+    features: str = "none"
     floor: float = float("-inf")
     margin: float = 0.0
     ties: str = "rotate"

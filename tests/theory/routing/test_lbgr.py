@@ -102,7 +102,7 @@ def test_the_prompt_is_indexed_when_it_is_told() -> None:
 
 
 def test_the_bias_is_learned_per_worker_from_what_was_not_predicted() -> None:
-    router = lbgr(":covariance=1e9:forgetting=1:decay=1")
+    router = lbgr(":features=bias:covariance=1e9:forgetting=1:decay=1")
     for number in range(20):
         asked = query(number, [number, number])
         router.on_assigned(asked, 0, 100.0 * number)
@@ -136,7 +136,7 @@ def test_all_features_recover_the_true_service_times() -> None:
 
 
 def test_a_failure_teaches_nothing() -> None:
-    router = lbgr()
+    router = lbgr(":features=bias")
     router.on_assigned(query(0, "abc"), 0, 0.0)
     router.on_failed(query(0, "abc"), 0, 500.0)
     assert router.models[0].theta == [0.0]
