@@ -11,6 +11,7 @@ from empirical.experiments.answer import Answer, Part, Table
 from empirical.experiments.compare import compare
 from empirical.experiments.panel import Panel, pick
 from empirical.experiments.paper import FOUR, PANELS, SWEPT
+from empirical.experiments.report import factor
 from empirical.experiments.sweep import Row, Sweep
 
 __all__ = ["absolute", "baseline", "distributions", "parameters", "scaling", "times"]
@@ -34,7 +35,7 @@ def distributions(run: Run) -> Answer:
         lines.append(
             (
                 point.label,
-                best["hit_rate"] / base["hit_rate"],
+                factor(best["hit_rate"], base["hit_rate"]),
                 base["p50_latency_ms"] / best["p50_latency_ms"],
                 evict.difference,
                 evict.verdict,
@@ -84,7 +85,7 @@ def scaling(run: Run) -> Answer:
                     base["throughput_tok_s"],
                     best["throughput_tok_s"],
                     base["p50_latency_ms"] / best["p50_latency_ms"],
-                    best["hit_rate"] / base["hit_rate"],
+                    factor(best["hit_rate"], base["hit_rate"]),
                 )
             )
     count = len(panels.WORKERS.points)

@@ -12,7 +12,7 @@ from empirical.experiments.panel import Panel, pick
 from empirical.experiments.sweep import Row
 from empirical.plots import COLOURS, MARKERS, figure, save
 
-__all__ = ["COLUMNS", "draw", "gains", "markdown", "panel_markdown", "steps"]
+__all__ = ["COLUMNS", "draw", "factor", "gains", "markdown", "panel_markdown", "steps"]
 
 COLUMNS = (
     ("hit rate", "hit_rate", "{:.2%}"),
@@ -96,11 +96,11 @@ def gains(panel: Panel, rows: Sequence[Row], worse: str, better: str) -> list[di
                 "point": point.label,
                 "worse": worse,
                 "better": better,
-                "hit_rate_factor": _factor(second["hit_rate"], first["hit_rate"]),
-                "p50_latency_factor": _factor(first["p50_latency_ms"], second["p50_latency_ms"]),
-                "p95_latency_factor": _factor(first["p95_latency_ms"], second["p95_latency_ms"]),
-                "p50_ttft_factor": _factor(first["p50_ttft_ms"], second["p50_ttft_ms"]),
-                "throughput_factor": _factor(second["throughput_tok_s"], first["throughput_tok_s"]),
+                "hit_rate_factor": factor(second["hit_rate"], first["hit_rate"]),
+                "p50_latency_factor": factor(first["p50_latency_ms"], second["p50_latency_ms"]),
+                "p95_latency_factor": factor(first["p95_latency_ms"], second["p95_latency_ms"]),
+                "p50_ttft_factor": factor(first["p50_ttft_ms"], second["p50_ttft_ms"]),
+                "throughput_factor": factor(second["throughput_tok_s"], first["throughput_tok_s"]),
                 "hit_rate": compare(first, second, "hit_rate").verdict,
                 "p50_latency": compare(first, second, "p50_latency_ms").verdict,
             }
@@ -108,7 +108,8 @@ def gains(panel: Panel, rows: Sequence[Row], worse: str, better: str) -> list[di
     return found
 
 
-def _factor(numerator: float, denominator: float) -> float | None:
+def factor(numerator: float, denominator: float) -> float | None:
+    """How many times as large; None if the denominator is 0."""
     return numerator / denominator if denominator else None
 
 

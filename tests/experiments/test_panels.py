@@ -1,0 +1,99 @@
+"""Panels, findings and answers on small runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from empirical.cluster.evictions import make_cache
+from empirical.experiments import question_panels
+from empirical.experiments.cluster_questions import scaling
+from empirical.experiments.findings import findings, sentences
+from empirical.experiments.model_questions import duplicates, overflow
+from empirical.experiments.panel import Panel, pick
+from empirical.experiments.paper import ABLATION, FOUR, PANELS
+from empirical.experiments.questions import answer_all
+from empirical.experiments.report import draw, panel_markdown
+from empirical.experiments.sweep import Sweep
+from empirical.traces.workload import WORKLOADS
+from theory.routing import make_router
+
+ALL = [*PANELS.values(), *(v for v in vars(question_panels).values() if isinstance(v, Panel))]
+
+
+@pytest.mark.parametrize("panel", ALL, ids=lambda panel: panel.name)
+def test_panels_name_what_exists(panel: Panel) -> None:
+    for point, method, setting in panel.cells():
+        make_router(method.router)
+        make_cache(method.eviction, [], 1)
+        assert setting.workload.partition(":")[0] in WORKLOADS
+        assert len(setting.profiles()) == setting.workers
+        assert point.label
+    labels = [(point.label, method.label) for point, method, _ in panel.cells()]
+    assert len(set(labels)) == len(labels)
+
+
+def test_the_ablation_stands_beside_the_paper(tmp_path: Path) -> None:
+    rows = ABLATION.run(Sweep(), range(2), queries=60)
+    shown = [row for row in rows if "paper" in row]
+    assert [row["method"] for row in shown] == [method.label for method in FOUR]
+    assert shown[0]["paper"]["p50_latency_ms"] == 26680.0
+    found = findings(ABLATION, rows)
+    assert [(f["from"], f["to"]) for f in found[:3]] == [
+        ("cache-aware + leaf-lru", "cache-aware + rlt"),
+        ("cache-aware + rlt", "lbgr + leaf-lru"),
+        ("lbgr + leaf-lru", "lbgr + rlt"),
+    ]
+    for item, sentence in zip(found, sentences(found), strict=True):
+        assert item["reproduced"] == (item["model"] == item["paper"])
+        assert ("as in the paper" in sentence) == item["reproduced"]
+    text = panel_markdown(ABLATION, rows)
+    assert "26,680" in text
+    assert "60 queries" in text
+
+
+def test_a_panel_is_drawn_the_same_twice(tmp_path: Path) -> None:
+    panel = replace(PANELS["order"], points=PANELS["order"].points[:2], methods=FOUR[:2])
+    rows = panel.run(Sweep(), range(2), queries=20)
+    for name in ("a.png", "b.png"):
+        draw(panel, rows, tmp_path / name)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    factors = findings(panel, rows)
+    assert len(factors) == len(sentences(factors)) == 2
+
+
+def test_more_workers_at_the_same_rate_leave_nothing_to_gain() -> None:
+    """The answer is made of the rows: with little load both methods have the same throughput."""
+    sweep = Sweep()
+    answer = scaling(lambda panel: panel.run(sweep, range(1), queries=60))
+    lines = answer.tables[0].rows
+    assert len(lines) == len(question_panels.WORKERS.points) + len(question_panels.SCALED.points)
+    few, many = lines[0], lines[len(question_panels.WORKERS.points) - 1]
+    assert few[2] > many[2]  # utilisation falls
+    assert f"{many[5]:.2f}" in answer.answer
+    row = pick(answer.parts[0].rows, many[1], FOUR[0].label)
+    assert row["utilisation"] == many[2]
+
+
+def test_duplicates_are_exact() -> None:
+    answer = duplicates(capacity=8, length=3, beta=3)
+    assert [row[3] for row in answer.tables[0].rows] == ["6", "5", "4"]
+    assert all(row[-1] for row in answer.tables[0].rows)
+
+
+def test_split_batches_keep_the_bound() -> None:
+    answer = overflow(capacity=40, batches=(1, 16))
+    for row in answer.tables[0].rows:
+        assert row[6] <= row[8]
+        assert row[3] >= row[2]
+    assert any(row[3] > row[2] for row in answer.tables[0].rows)
+
+
+def test_answers_are_written(tmp_path: Path) -> None:
+    answers = answer_all(Sweep(), range(2), queries=30, folder=tmp_path, only=(2, 8))
+    assert [answer["number"] for answer in answers] == [2, 8]
+    text = (tmp_path / "questions.md").read_text()
+    assert "## 8. What do eviction and routing cost" in text
+    assert (tmp_path / "questions.json").exists()
