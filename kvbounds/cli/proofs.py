@@ -1,4 +1,7 @@
-"""``kvbounds proofs``: the machine-checked theorems, and whether Coq's kernel accepts them."""
+"""``kvbounds proofs``: the machine-checked theorems, and whether Coq's kernel accepts them.
+
+With ``--certificate FILE`` the kernel checks the exact ratio that ``kvbounds exact`` has found.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,28 @@ def proofs(
     check: Annotated[
         bool, typer.Option("--check", help="Build every proof now (minutes; needs Coq).")
     ] = False,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Check a certificate of kvbounds exact --policy leaf-lru (a minute; needs Coq).",
+        ),
+    ] = None,
     output: FormatOption = Format.table,
     quiet: QuietOption = False,
 ) -> None:
     """Print each theorem with its file, status and axioms; with --check, from a build made now."""
     from theory.proofs import FOLDER, build, theorems
+
+    if certificate is not None:
+        if names or check:
+            raise InputError(
+                "goes with no theorem and not with --check",
+                where="--certificate",
+                fix="run the two one after the other",
+            )
+        _certificate(certificate, output, quiet)
+        return
 
     kept = FOLDER / "assumptions.txt"
     if check:
@@ -84,3 +104,21 @@ def proofs(
     bad = [theorem.name for theorem in chosen if theorem.axioms]
     if bad:
         raise ClaimError(f"these theorems rest on axioms: {', '.join(bad)}")
+
+
+def _certificate(path: str, output: Format, quiet: bool) -> None:
+    """Let the kernel check the certificate in this file."""
+    from theory.exact.verify import verify
+    from theory.jsonfile import read_json
+    from theory.proofs.certify import certify
+
+    value = read_json(path, "kvbounds/certificate/1")
+    establishes = verify(value, path).establishes
+    note("building the checker and its proof ...", quiet)
+    formal = certify(value, path)
+    if output is Format.json:
+        row = {"valid": True, "establishes": establishes, "formal": formal, "axioms": []}
+        print_json({"schema": SCHEMA, **row})
+    else:
+        print(f"accepted by Coq's kernel, without axioms: {establishes}")
+        print(f"  {formal}")

@@ -2,7 +2,7 @@
 
     For every main theorem: its statement, then its assumptions. *)
 
-From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase NoSlack Slack Matroid Theorem4 Theorem3 Exact PaperRLT OptEqual Lemma3 Counterexample.
+From KVBounds Require Import Evict Theorem1 LeafLRU Lemma2 Theorem2 Lemma1 ClosureFree OptDelta Unbounded RLT RLTLog RLTPhase NoSlack Slack Matroid Theorem4 Theorem3 Exact PaperRLT OptEqual Lemma3 Counterexample Certificate CertificateExample.
 
 Local Open Scope nat_scope.
 Set Printing Width 100.
@@ -150,3 +150,18 @@ Print Assumptions lemma_3_cost.
 
 Check above_two_harmonic.
 Print Assumptions above_two_harmonic.
+
+Check certificate_sound.
+Print Assumptions certificate_sound.
+
+Check certified_ratio.
+Print Assumptions certified_ratio.
+
+Check certified_star.
+Print Assumptions certified_star.
+
+Check certified_broom.
+Print Assumptions certified_broom.
+
+Check certified_batches.
+Print Assumptions certified_batches.

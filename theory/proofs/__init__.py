@@ -16,7 +16,7 @@ from pathlib import Path
 from theory.errors import ClaimError, InputError
 from theory.jsonfile import read_json
 
-__all__ = ["FOLDER", "Theorem", "build", "read_report", "theorems"]
+__all__ = ["FOLDER", "Theorem", "build", "read_report", "require", "theorems"]
 
 FOLDER = Path(__file__).resolve().parent
 """Where the proofs are."""
@@ -124,6 +124,18 @@ def theorems(report: str | None = None) -> list[Theorem]:
     return result
 
 
+def require(*programs: str) -> None:
+    """Raise `InputError` unless these programs are installed."""
+    packages = {"coqc": "coq"}
+    for program in programs:
+        if shutil.which(program) is None:
+            raise InputError(
+                f"{program} is not installed",
+                where="proofs",
+                fix=f"install the Debian package {packages.get(program, program)}",
+            )
+
+
 def build() -> str:
     """Build all proofs from nothing in a temporary folder; the build's own report.
 
@@ -134,13 +146,7 @@ def build() -> str:
     ClaimError
         If a proof does not check, is left open, or rests on an axiom.
     """
-    for program, package in (("coqc", "coq"), ("make", "make")):
-        if shutil.which(program) is None:
-            raise InputError(
-                f"{program} is not installed",
-                where="proofs",
-                fix=f"install the Debian package {package}",
-            )
+    require("coqc", "make")
     with tempfile.TemporaryDirectory(prefix="kvbounds-proofs-") as name:
         folder = Path(name)
         for source in FOLDER.iterdir():
