@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS.parent), str(DOCS / "_ext")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import kvbounds

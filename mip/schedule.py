@@ -108,7 +108,7 @@ def schedule_cost(
     Returns
     -------
     int
-        The sum of |U_j minus S_{j-1}|, in tokens.
+        The sum of the misses, ``|U_j minus S_{j-1}|`` for step j, in tokens.
 
     Raises
     ------

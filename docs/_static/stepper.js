@@ -185,7 +185,7 @@ if (typeof document !== "undefined") {
       const record = state.sides[side][now];
       const leaves = [...trie.fixed, ...trie.free];
       const width = 46 * Math.max(leaves.length, 2);
-      const height = 46 * (trie.handle + 1) + 30;
+      const height = 46 * trie.handle + 48;
       const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
       svg.append(
         node("title", {}, `Step ${now + 1}: hits ${record.hits}, misses ${record.misses.length}, evicted ${record.evicted.length}`),
@@ -202,14 +202,12 @@ if (typeof document !== "undefined") {
       });
       trie.parent.forEach((p, t) => {
         const [cx, cy] = at(t);
-        const kinds = ["token"];
-        if (record.cached.has(t)) kinds.push("cached");
-        if (record.tokens.includes(t)) kinds.push(record.misses.includes(t) ? "miss" : "hit");
-        if (record.evicted.includes(t)) kinds.push("evicted");
-        if (record.marks.has(t)) kinds.push("marked");
-        svg.append(node("circle", { cx, cy, r: 16, class: kinds.join(" ") }));
-        const label = record.evicted.includes(t) ? "×" : record.misses.includes(t) ? "!" : String(t);
-        svg.append(node("text", { x: cx, y: cy + 5, class: "label" }, label));
+        const asked = record.tokens.includes(t);
+        const missed = record.misses.includes(t);
+        const evicted = record.evicted.includes(t);
+        const kind = missed ? "miss" : asked ? "hit" : record.cached.has(t) ? "cached" : "absent";
+        svg.append(node("circle", { cx, cy, r: 16, class: `token ${kind}${record.marks.has(t) ? " marked" : ""}` }));
+        svg.append(node("text", { x: cx, y: cy + 5, class: `label on-${kind}` }, evicted ? "×" : missed ? "!" : String(t)));
       });
       return svg;
     }

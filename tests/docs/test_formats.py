@@ -1,0 +1,126 @@
+"""Every file and every JSON output is what docs/schemas says, on real outputs of the commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from adversary.routing import witnesses
+from tests.cli.command import Done, call, command
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "docs" / "schemas"
+
+STAR = ("exact", "--family", "broom", "--set", "L=1,leaves=3", "--capacity", "2")
+WORKLOAD = ("--workload", "gsp:groups=2,prompts=2", "--queries", "4")
+
+
+def conforms(value: Any, name: str) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("trace") / "small.jsonl"
+    assert command("trace", "generate", "--requests", "60", "--out", path, "--quiet").code == 0
+    return path
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_command(*arguments: object) -> Done:
+        done = call(capsys, *arguments, "--quiet")
+        assert done.code == 0, done.err
+        return done
+
+    return run_command
+
+
+def printed(run: Run, *arguments: object) -> Any:
+    return run(*arguments, "--format", "json").json
+
+
+@pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.stem)
+def test_schemas_are_schemas(path: Path) -> None:
+    schema = read(path)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    if "schema" in schema["properties"]:
+        assert schema["properties"]["schema"]["const"] == f"kvbounds/{path.stem}/1"
+
+
+def test_traces(run: Run, trace: Path) -> None:
+    for line in trace.read_text(encoding="utf-8").splitlines():
+        conforms(json.loads(line), "trace-row")
+    conforms(command("trace", "inspect", trace, "--format", "json").json, "trace-summary")
+    measured = ("--trace", trace, "--policy", "leaf-lru,rlt", "--seeds", "2")
+    conforms(printed(run, "ratio", *measured, "--capacity", "100"), "ratio")
+    conforms(printed(run, "curve", *measured, "--capacities", "80,100"), "curve")
+
+
+def test_exact_ratios(run: Run, tmp_path: Path) -> None:
+    ratio, value = tmp_path / "ratio.json", tmp_path / "value.json"
+    found = printed(run, *STAR, "--certificate", ratio, "--value", "--value-certificate", value)
+    conforms(found, "exact")
+    for certificate in (ratio, value):
+        conforms(read(certificate), "certificate")
+        conforms(command("verify", certificate, "--format", "json").json, "verify")
+    conforms(read(ratio)["instance"], "instance")
+    conforms(printed(run, *STAR, "--policy", "mru"), "exact")
+    sweep = tmp_path / "sweep.json"
+    run("exact", "--all-forests", "3", "--capacity", "2", "--jobs", "1", "--out", sweep)
+    conforms(read(sweep), "sweep")
+
+
+def test_worst_cases(run: Run, tmp_path: Path) -> None:
+    instance = tmp_path / "instance.json"
+    run("adversary", "cyclic", "--capacity", "5", "-L", "2", "--out", instance)
+    conforms(read(instance), "instance")
+    conforms(printed(run, "ratio", "--instance", instance), "ratio")
+
+
+@pytest.mark.slow
+def test_attacks(run: Run) -> None:
+    attack = ("attack", "--policy", "mru", "--capacity", "2", "--evaluations", "20", "--jobs", "1")
+    found = printed(run, *attack)
+    conforms(found, "attack")
+    conforms(found["witness"], "instance")
+
+
+def test_makespans(run: Run, tmp_path: Path) -> None:
+    instance = tmp_path / "routing.json"
+    conforms(printed(run, "makespan", *WORKLOAD, "--save", instance), "makespan")
+    conforms(read(instance), "routing")
+    for path in sorted((ROOT / "adversary" / "witnesses" / "routing").glob("*.json")):
+        witness = read(path)
+        conforms(witness, "routing-witness")
+        conforms(witness["instance"], "routing")
+    assert witnesses()
+
+
+def test_ledger(run: Run) -> None:
+    conforms(command("claims", "--format", "json").json, "claims")
+    conforms(printed(run, "proofs"), "proofs")
+
+
+@pytest.mark.slow
+def test_validate(run: Run, tmp_path: Path) -> None:
+    conforms(printed(run, "validate", "--quick", "--out", tmp_path), "validate")
+    conforms(read(tmp_path / "validate.json"), "validate")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "reports").glob("replay*.json")), ids=str)
+def test_committed_replays(path: Path) -> None:
+    conforms(read(path), "replay")
