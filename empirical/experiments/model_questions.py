@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from adversary.cyclic import cyclic
 from adversary.yao import yao
@@ -115,7 +116,7 @@ def duplicates(capacity: int = 16, length: int = 4, beta: int = 4) -> Answer:
 def seeds(count: int = 200) -> Answer:
     """Question 3. The spread of RLT over its own coins."""
     trace = parse("gsp:groups=32,prompts=32,lengths=512+1024+2048,block=64", seed=0)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     spread = []
     for name, source, capacity in (
         ("gsp, random order", trace, 512),

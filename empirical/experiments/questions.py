@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def answer_all(
             [Part(SEEDS, run(SEEDS))],
         )
 
-    questions = {
+    questions: dict[int, Callable[[], Answer]] = {
         1: model.overflow,
         2: model.duplicates,
         3: coins,
