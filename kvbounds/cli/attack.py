@@ -84,7 +84,7 @@ def attack(
     _advance(search, evaluations or 640, over(SEARCH_SHARE), seconds, jobs, resume, quiet)
     best = search.result()
     instance, score = shrink(best.instance, target, stop=over(0.7))
-    marking = look_for_violation(target, seed, [instance], stop=over(0.8))
+    marking = look_for_violation(target, seed, [instance])
     verdict = growth(target, replace(best, score=score), search.pool, grow=grow, stop=over(0.95))
     instance = instance.renamed(
         f"attack-{policy}",

@@ -178,12 +178,13 @@ class OnlineMIN(RandomisedPolicy):
         spare = self._spare_above(token)
         assert spare is not None, "only leaves at or below a spare token are evicted"
         del self.last[token]
-        carried = self.owner.pop(token, None)
-        while carried is not None:  # each owner on the path moves up by one, the last to the spare
+        moved = self.owner.pop(token, None)
+        while moved is not None:  # each owner on the path moves up by one, the last to the spare
             token = self.cache.trie.parent(token)
-            carried, moved = self.owner.get(token), carried
+            next_moved = self.owner.get(token)
             self.owner[token] = moved
             self.seat[moved] = token
+            moved = next_moved
 
     def fork(self, cache: CacheView) -> Self:
         new = super().fork(cache)

@@ -18,7 +18,7 @@ from theory.exact.outcomes import Distribution, ExhaustedError, Outcomes, new_ca
 from theory.exact.work_function import EMPTY, WorkFunction, serve
 from theory.model import Instance
 
-__all__ = ["CycleRatio", "average_reward", "cycle_ratio"]
+__all__ = ["CycleRatio", "average_reward", "cycle_ratio", "optimum_per_cycle"]
 
 MOST_STATES = 50_000
 MOST_REPEATS = 30
@@ -81,7 +81,7 @@ def cycle_ratio(instance: Instance, policy: str) -> CycleRatio:
         raise InputError(
             "the instance has no cycle", where="cycle_start", fix="name the step that begins it"
         )
-    owed = _optimum(instance)
+    owed = optimum_per_cycle(instance)
     cache = new_cache(instance.trie, instance.capacity, policy)
     try:
         paid = _policy(instance, policy)
@@ -100,7 +100,16 @@ def cycle_ratio(instance: Instance, policy: str) -> CycleRatio:
     return CycleRatio(instance, policy, paid / owed if owed else None, paid, owed)
 
 
-def _optimum(instance: Instance) -> Fraction:
+def optimum_per_cycle(instance: Instance) -> Fraction:
+    """What one more cycle costs the optimum, on average in the long run.
+
+    Examples
+    --------
+    >>> from theory.trie import TokenTrie
+    >>> star = TokenTrie.from_parents([-1, -1, -1])
+    >>> optimum_per_cycle(Instance(star, 2, [[0], [1], [2]], cycle_start=0))
+    Fraction(3, 2)
+    """
     footprints = [mask(instance.footprint(index)) for index in range(len(instance.steps))]
     begin = len(instance.prefix)
     layers: WorkFunction = EMPTY
