@@ -10,7 +10,7 @@ not on the number of processes, so a search can be stopped after any round and t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -41,6 +41,7 @@ ISLANDS = 4
 EVALUATIONS = 40
 """Of each island in each round."""
 KEPT = 8
+FRESH_SEEDS = range(3000, 3100)
 RESULTS = 4
 """How many of the kept are certified at the end."""
 SERVED_PER_EVALUATION = 100
@@ -193,7 +194,11 @@ class Search:
                 where=f"policy {self.target.policy}",
                 fix="give more evaluations",
             )
-        return max(certified, key=lambda c: (c.score.sure, c.score.exact, -len(c.instance.steps)))
+        best = max(certified, key=lambda c: (c.score.sure, c.score.exact, -len(c.instance.steps)))
+        if self.target.randomised and not best.score.exact:
+            # The largest of several measurements flatters: what is told comes from fresh coins.
+            best = replace(best, score=measure(best.instance, self.target, FRESH_SEEDS))
+        return best
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form of the state, schema ``kvbounds/search/1``."""
@@ -233,13 +238,7 @@ class Search:
 def _certified(candidate: Candidate, target: Target) -> Candidate:
     if candidate.score.exact:
         return candidate
-    return Candidate(
-        candidate.instance,
-        certify(candidate.instance, target),
-        candidate.found_by,
-        candidate.board,
-        candidate.strategy,
-    )
+    return replace(candidate, score=certify(candidate.instance, target))
 
 
 def _best(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -49,15 +49,11 @@ def costs_of_more_cycles(instance, policy, cycles=12):
     ("policy", "least"),
     [
         ("leaf-lru", 4),
-        ("node-lru", 4),
         ("fifo", 4),
-        ("clock", 4),
         ("clock-clear", 6),
         ("lfu", None),
         ("mru", None),
-        ("filo", None),
         ("slru", None),
-        ("hits-per-token", None),
         ("rlt", Fraction(5, 2)),
     ],
 )
