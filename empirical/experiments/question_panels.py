@@ -11,6 +11,7 @@ from empirical.traces.lengths import LAWS
 __all__ = [
     "DECAY",
     "LENGTHS",
+    "QUESTION_PANELS",
     "ROUTERS",
     "SCALED",
     "SEEDS",
@@ -152,3 +153,8 @@ THRESHOLDS = Panel(
     note="The best possible match is the shared fraction: above it a threshold is never met, and "
     "the router falls back to the smallest tree.",
 )
+
+QUESTION_PANELS: dict[str, Panel] = {
+    panel.name: panel for panel in (SEEDS, LENGTHS, SCALED, SENSITIVITY, ROUTERS, THRESHOLDS)
+}
+"""By name; ``workers`` and others of the paper's serve questions too."""

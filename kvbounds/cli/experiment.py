@@ -56,18 +56,21 @@ def experiment(
 ) -> None:
     """Run an experiment; every table has absolute numbers, seeds, intervals and denominators."""
     from empirical.experiments.paper import PANELS
+    from empirical.experiments.question_panels import QUESTION_PANELS
     from empirical.experiments.sweep import Sweep
+
+    known = PANELS | QUESTION_PANELS
 
     if backend not in ("loky", "ray"):
         raise InputError(f"unknown backend {backend!r}", where="--backend", fix="loky or ray")
     if name == "list":
-        print_table([(p.name, p.title) for p in PANELS.values()], ("name", "what"), left=2)
+        print_table([(p.name, p.title) for p in known.values()], ("name", "what"), left=2)
         return
-    if name not in PANELS and name not in ("paper", "questions"):
+    if name not in known and name not in ("paper", "questions"):
         raise InputError(
             f"unknown experiment {name!r}",
             where="experiment",
-            fix=f"choose from {', '.join(PANELS)}, paper, questions, list",
+            fix=f"choose from {', '.join(known)}, paper, questions, list",
         )
     folder = None if out is None else Path(out)
     if folder is not None:
@@ -92,7 +95,7 @@ def experiment(
             for answer in answers:
                 print(f"{answer['number']}. {answer['question']}\n   {answer['answer']}\n")
         return
-    panels = list(PANELS.values()) if name == "paper" else [PANELS[name]]
+    panels = list(PANELS.values()) if name == "paper" else [known[name]]
     results = [_panel(panel, sweep, chosen, queries, folder) for panel in panels]
     if output is Format.json:
         rows = [row for result in results for row in result["rows"]]

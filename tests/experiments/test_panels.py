@@ -20,7 +20,7 @@ from empirical.experiments.sweep import Sweep
 from empirical.traces.workload import WORKLOADS
 from theory.routing import make_router
 
-ALL = [*PANELS.values(), *(v for v in vars(question_panels).values() if isinstance(v, Panel))]
+ALL = [*PANELS.values(), *question_panels.QUESTION_PANELS.values()]
 
 
 @pytest.mark.parametrize("panel", ALL, ids=lambda panel: panel.name)
