@@ -15,6 +15,7 @@ from theory.errors import ClaimError, InputError
 __all__ = ["register"]
 
 SCHEMA = "kvbounds/proofs/1"
+KERNEL = "kvbounds/kernel/1"
 
 
 def register(app: typer.Typer) -> None:
@@ -118,7 +119,7 @@ def _certificate(path: str, output: Format, quiet: bool) -> None:
     formal = certify(value, path)
     if output is Format.json:
         row = {"valid": True, "establishes": establishes, "formal": formal, "axioms": []}
-        print_json({"schema": SCHEMA, **row})
+        print_json({"schema": KERNEL, **row})
     else:
         print(f"accepted by Coq's kernel, without axioms: {establishes}")
         print(f"  {formal}")
