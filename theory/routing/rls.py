@@ -67,4 +67,4 @@ class RecursiveLeastSquares:
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(map(mul, left, right))
+    return float(sum(map(mul, left, right)))
