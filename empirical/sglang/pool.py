@@ -21,12 +21,16 @@ Leaf = TypeVar("Leaf", bound=Hashable)
 
 
 @numba.njit(
-    "UniTuple(int64, 2)(float64[::1], int64, int64[::1], int64[::1], int64[::1])", cache=True
+    "UniTuple(int64, 2)(float64[::1], int64, int64, int64[::1], int64[::1], int64[::1], int64)",
+    cache=True,
 )
-def _draw(uniforms, count, length, end, taken):  # type: ignore[no-untyped-def] # pragma: no cover
-    """Draw until `taken` is full or a leaf has run out; (number drawn, its place or -1)."""
-    for drawn in range(len(taken)):
-        place = int(uniforms[drawn] * count)
+def _draw(uniforms, first, count, length, end, taken, done):  # type: ignore[no-untyped-def] # pragma: no cover
+    """Draw from `first` on until `taken` is full or a leaf has run out.
+
+    Returns how many are taken then, and the place of the leaf or -1.
+    """
+    for drawn in range(done, len(taken)):
+        place = int(uniforms[first + drawn - done] * count)
         end[place] -= 1
         length[place] -= 1
         taken[drawn] = end[place]
@@ -59,6 +63,7 @@ class LeafPool(Generic[Leaf]):
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
         self._uniforms = np.empty(0)
+        self._used = 0  # of the uniforms
         self.refill(())
 
     def __len__(self) -> int:
@@ -119,16 +124,18 @@ class LeafPool(Generic[Leaf]):
         ndarray of int64
             The numbers of the units taken, fewer than `units` only if the pool has run out.
         """
-        if len(self._uniforms) < units:
+        if len(self._uniforms) - self._used < units:
             more = self._generator.random(max(4096, units))
-            self._uniforms = np.concatenate([self._uniforms, more])
+            self._uniforms = np.concatenate([self._uniforms[self._used :], more])
+            self._used = 0
         taken = np.empty(units, np.int64)
-        done = 0
+        before = done = 0
         while done < units and self._leaves:
-            drawn, place = _draw(
-                self._uniforms[done:], len(self._leaves), self._length, self._end, taken[done:]
+            done, place = _draw(
+                self._uniforms, self._used, len(self._leaves), self._length, self._end, taken, done
             )
-            done += drawn
+            self._used += done - before
+            before = done
             if place >= 0:
                 leaf = self._leaves[place]
                 other = follow(leaf)
@@ -137,5 +144,4 @@ class LeafPool(Generic[Leaf]):
                 else:
                     del self._place[leaf]
                     self._put(place, *other)
-        self._uniforms = self._uniforms[done:]
         return taken[:done]

@@ -14,7 +14,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from sglang.srt.mem_cache.base_prefix_cache import EvictParams, EvictResult, IncLockRefResult
 from sglang.srt.mem_cache.cache_init_params import CacheInitParams
 from sglang.srt.mem_cache.radix_cache import RadixCache, RadixKey, TreeNode
@@ -128,27 +130,27 @@ class TokenRadixCache(RadixCache):  # type: ignore[misc]
         """All cached tokens, counted without a walk over the tree."""
         return int(self.evictable_size_ + self.protected_size_)
 
-    def _trim(self, leaf: TreeNode, keep: int) -> torch.Tensor:
-        """Cut `leaf` to its first `keep` tokens; the memory indices of the others.
-
-        A leaf of which nothing is kept leaves the tree.
-        """
-        rest = leaf.value[keep:]
-        hashes = split_node_hash_value(leaf.hash_value, keep, self.page_size)
-        events = split_node_hash_value(leaf.event_hash_value, keep, self.page_size)
+    def _trim(self, leaf: TreeNode, keep: int) -> None:
+        """Cut `leaf` to its first `keep` tokens; if that is nothing, it leaves the tree."""
         if self.kv_events.enabled:
             end = TreeNode()
             end.parent, end.key = leaf if keep else leaf.parent, leaf.key[keep:]
-            end.hash_value, end.event_hash_value = hashes[1], events[1]
+            end.hash_value = self._cut(leaf.hash_value, keep)[1]
+            end.event_hash_value = self._cut(leaf.event_hash_value, keep)[1]
             self.kv_events.record_remove(end)
         if keep:
             leaf.key, leaf.value = leaf.key[:keep], leaf.value[:keep]
-            leaf.hash_value, leaf.event_hash_value = hashes[0], events[0]
+            leaf.hash_value = self._cut(leaf.hash_value, keep)[0]
+            leaf.event_hash_value = self._cut(leaf.event_hash_value, keep)[0]
         else:
             del leaf.parent.children[leaf.key.child_key(self.page_size)]
             self.evictable_leaves.discard(leaf)
             self._update_leaf_status(leaf.parent)
-        return rest
+
+    def _cut(self, hashes: list[str] | None, keep: int) -> tuple[Any, Any]:
+        """The hashes of the first `keep` tokens and of the others."""
+        result: tuple[Any, Any] = split_node_hash_value(hashes, keep, self.page_size)
+        return result
 
     def _is_evictable_leaf(self, node: TreeNode) -> bool:
         return node is not self.root_node and node in self.evictable_leaves
@@ -176,11 +178,17 @@ class LeafLRURadixCache(TokenRadixCache):
     """Leaf-LRU, page by page (`theory.eviction.leaf_lru`).
 
     Time is a counter of uses. The tokens with equal stamps lie on one path, so no two leaves tie.
+
+    Notes
+    -----
+    The heap has an entry for every evictable leaf, with a time at which it was used: perhaps not
+    the last one. An entry that has come to the top is put back if its leaf was used since.
     """
 
     def reset(self) -> None:
         """Forget everything."""
         self.clock = 0
+        self.heap: list[tuple[int, int, TreeNode]] = []
         super().reset()
 
     def _touch(self, path: list[TreeNode]) -> None:
@@ -188,19 +196,35 @@ class LeafLRURadixCache(TokenRadixCache):
         for node in path:
             node.last_access_time = self.clock
 
+    def _update_leaf_status(self, node: TreeNode) -> None:
+        known = node in self.evictable_leaves
+        super()._update_leaf_status(node)
+        if not known and self._is_evictable_leaf(node):
+            if len(self.heap) > 64 + 2 * len(self.evictable_leaves):
+                self.heap = [self._entry(leaf) for leaf in self.evictable_leaves]
+                heapq.heapify(self.heap)
+            else:
+                heapq.heappush(self.heap, self._entry(node))
+
+    def _entry(self, leaf: TreeNode) -> tuple[int, int, TreeNode]:
+        return leaf.last_access_time, leaf.id, leaf
+
     def _evict_tokens(self, wanted: int) -> torch.Tensor:
-        heap = [(leaf.last_access_time, leaf.id, leaf) for leaf in self.evictable_leaves]
-        heapq.heapify(heap)
         freed = []
         while wanted:
-            _, _, leaf = heapq.heappop(heap)
-            length = min(wanted, len(leaf.key))
-            wanted -= length
-            parent = leaf.parent
-            freed.append(self._trim(leaf, len(leaf.key) - length))
-            if self._is_evictable_leaf(parent):
-                heapq.heappush(heap, (parent.last_access_time, parent.id, parent))
-        return torch.cat(freed)
+            used, _, leaf = heapq.heappop(self.heap)
+            if not self._is_evictable_leaf(leaf):
+                continue
+            if used < leaf.last_access_time:
+                heapq.heappush(self.heap, self._entry(leaf))
+                continue
+            keep = max(0, len(leaf.key) - wanted)
+            freed.append(leaf.value[keep:])
+            wanted -= len(leaf.key) - keep
+            self._trim(leaf, keep)
+            if keep:
+                heapq.heappush(self.heap, self._entry(leaf))
+        return freed[0] if len(freed) == 1 else torch.cat(freed)
 
 
 class RLTRadixCache(TokenRadixCache):
@@ -213,17 +237,17 @@ class RLTRadixCache(TokenRadixCache):
 
     Notes
     -----
-    At the start of a phase the memory indices of all unmarked nodes are put into one tensor, so
-    that an eviction, which takes a page here and a page there, is one gather. A leaf in the pool is
-    cut only when somebody reads it (`_settle`).
+    At the start of a phase the memory indices of all unmarked nodes are put into one array, a row a
+    page, so that an eviction, which takes a page here and a page there, is one gather. A leaf in
+    the pool is cut only when somebody reads it (`_settle`).
     """
 
     def reset(self) -> None:
-        """Forget everything; the draws go on."""
+        """Forget everything, and draw from the start: a flushed cache is as a new one."""
         self.phase = 0
         self.marked_tokens = 0
         self.unmarked = LeafPool[TreeNode](self.seed)
-        self.indices: torch.Tensor | None = None
+        self.indices: NDArray[np.int64] = np.empty((0, self.page_size), np.int64)
         super().reset()
 
     def _mark(self, path: list[TreeNode]) -> None:
@@ -236,10 +260,11 @@ class RLTRadixCache(TokenRadixCache):
     def _split_node(self, key: RadixKey, child: TreeNode, split_len: int) -> TreeNode:
         upper = super()._split_node(key, child, split_len)
         if child.phase != self.phase:
-            upper.offset = child.offset
-            child.offset += split_len
+            pages = split_len // self.page_size
+            upper.first_page = child.first_page
+            child.first_page += pages
             if child in self.unmarked:
-                self.unmarked.shorten(child, split_len // self.page_size)
+                self.unmarked.shorten(child, pages)
         return upper
 
     def _settle(self, node: TreeNode) -> None:
@@ -256,43 +281,40 @@ class RLTRadixCache(TokenRadixCache):
         self.marked_tokens = self.protected_size_
         leaves: list[tuple[TreeNode, int, int]] = []
         values: list[torch.Tensor] = []
-        offset = 0
-        stack = list(self._children(self.root_node))
+        pages = 0
+        stack = self._children(self.root_node)
         while stack:
             node = stack.pop()
             if node.lock_ref > 0:
                 node.phase = self.phase
             else:
+                length = len(node.key) // self.page_size
                 values.append(node.value)
-                node.offset = offset
-                offset += len(node.key)
+                node.first_page = pages
+                pages += length
                 if not node.children:
-                    leaves.append(self._entry(node))
+                    leaves.append((node, length, pages))
             stack.extend(self._children(node))
         self.unmarked.refill(leaves)
-        self.indices = torch.cat(values) if values else self._empty_device_indices
+        self.indices = torch.cat(values).cpu().numpy().reshape(-1, self.page_size)
 
     def _children(self, node: TreeNode) -> list[TreeNode]:
         """Last one first, in the order of their first page: the same requests, the same order."""
+        if len(node.children) < 2:
+            return list(node.children.values())
         return sorted(
             node.children.values(),
-            key=lambda child: (
-                str(child.key.extra_key),
-                list(child.key.token_ids[: self.page_size]),
-            ),
+            key=lambda child: (child.key.extra_key or "", child.key.token_ids[: self.page_size]),
             reverse=True,
         )
-
-    def _entry(self, node: TreeNode) -> tuple[TreeNode, int, int]:
-        end = node.offset + len(node.key)
-        return node, len(node.key) // self.page_size, end // self.page_size
 
     def _follow(self, leaf: TreeNode) -> tuple[TreeNode, int, int] | None:
         """The parent of a leaf that has run out, if it is now an unmarked leaf."""
         parent = leaf.parent
         self._trim(leaf, 0)
         if self._is_evictable_leaf(parent) and parent.phase != self.phase:
-            return self._entry(parent)
+            length = len(parent.key) // self.page_size
+            return parent, length, parent.first_page + length
         return None
 
     def _evict_tokens(self, wanted: int) -> torch.Tensor:
@@ -301,18 +323,15 @@ class RLTRadixCache(TokenRadixCache):
         while pages:
             if not self.unmarked:
                 self._new_phase()
-            taken = torch.from_numpy(self.unmarked.take(pages, self._follow))
+            taken = self.unmarked.take(pages, self._follow)
             pages -= len(taken)
-            if self.page_size > 1:
-                within = torch.arange(self.page_size)
-                taken = (taken[:, None] * self.page_size + within).flatten()
-            assert self.indices is not None
-            freed.append(self.indices[taken.to(self.indices.device)])
+            freed.append(self.indices.take(taken, axis=0).reshape(-1))
         if self.kv_events.enabled:
             # A subscriber must learn of a page before its memory is used again.
             for leaf in self.unmarked.leaves:
                 self._settle(leaf)
-        return torch.cat(freed)
+        indices = freed[0] if len(freed) == 1 else np.concatenate(freed)
+        return torch.from_numpy(indices).to(self.device)
 
 
 class RLTStepRadixCache(RLTRadixCache):

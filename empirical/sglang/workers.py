@@ -42,12 +42,12 @@ EVICTIONS = (*SGLANG_POLICIES, *BACKENDS)
 TINY_MODEL: Mapping[str, Any] = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 128,
+    "hidden_size": 128,
+    "intermediate_size": 256,
     "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 64,
     "vocab_size": 32000,
     "max_position_embeddings": 8192,
     "rms_norm_eps": 1e-5,
@@ -58,7 +58,10 @@ TINY_MODEL: Mapping[str, Any] = {
     "eos_token_id": 2,
     "torch_dtype": "bfloat16",
 }
-"""A Llama of two layers: enough for the cache to be real, small enough for a CPU."""
+"""A Llama of two layers: enough for the cache to be real, small enough for a CPU.
+
+Its heads are as large as GPU kernels want them.
+"""
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))

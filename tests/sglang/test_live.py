@@ -1,6 +1,7 @@
 """Two real SGLang servers on the CPU: the model predicts every query's cached tokens.
 
-The worst cases of the theorems are sent to them one by one. Each pair of servers is started once.
+The worst cases of the theorems are sent to them one by one. Each class of tests has a pair of
+servers of its own, so that no more than two run at a time.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ import pytest
 from adversary import families
 from empirical.replay import Replay
 from empirical.sglang.client import ServerError, flush, generate
-from empirical.sglang.plan import Plan, of_instance, of_trace
+from empirical.sglang.plan import Plan, of_instance
 from empirical.sglang.target import Target
 from empirical.sglang.workers import WorkerOptions, fleet
-from empirical.traces.workload import parse
 from tests.sglang.processes import alive, free_ports, kvbounds, listening, until
 from tests.sglang.workloads import requests
 
 pytestmark = pytest.mark.sglang
 
-CAPACITY, LENGTH, STRETCH = 20, 13, 4
+CAPACITY, LENGTH, STRETCH = 12, 5, 8
 SEED = 5
 
 
@@ -40,7 +40,7 @@ def pair(*options: WorkerOptions) -> Iterator[list[Target]]:
         ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def deterministic() -> Iterator[list[Target]]:
     """SGLang's own LRU and token-granular Leaf-LRU."""
     capacity = CAPACITY * STRETCH
@@ -50,7 +50,7 @@ def deterministic() -> Iterator[list[Target]]:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def randomised() -> Iterator[list[Target]]:
     """RLT with pages of one token, and with pages of 16 and chunked prefill."""
     yield from pair(
@@ -79,89 +79,99 @@ def assert_exact(report: dict[str, Any]) -> None:
     assert not wrong, (len(wrong), wrong[:3])
 
 
-def test_lru_misses_every_leaf_of_the_cycle(deterministic: list[Target]) -> None:
-    """Both LRUs find the handle and never the leaf, query by query as the model says."""
-    for target in deterministic:
+def random_plan(page_size: int) -> Plan:
+    """Prompts that repeat, share and extend each other; outputs of up to three tokens."""
+    sequence = requests(SEED, page_size, 3, 80)
+    prompts = [tuple(request.prompt) for request in sequence]
+    outputs = [len(request.output) for request in sequence]
+    count = len(prompts)
+    return Plan("random", prompts, outputs, [0.0] * count, list(range(count)))
+
+
+class TestDeterministic:
+    """SGLang's LRU and the plugin's Leaf-LRU."""
+
+    def test_lru_misses_every_leaf_of_the_cycle(self, deterministic: list[Target]) -> None:
+        """Both LRUs find the handle and never the leaf, query by query as the model says."""
+        for target in deterministic:
+            report = replayed(cyclic(), [target])
+            assert_exact(report)
+            warm = [row["measured_hits"] for row in report["rows"][1:]]
+            assert warm == [(LENGTH - 1) * STRETCH] * len(warm)
+            assert report["summary"]["ratio_at_least"] > 2.5
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_random_requests_with_answers(self, deterministic: list[Target], number: int) -> None:
+        assert_exact(replayed(random_plan(4), [deterministic[number]]))
+
+    def test_two_workers_behind_a_router(self, deterministic: list[Target]) -> None:
+        """The same requests over both workers by load-aware routing: still exact."""
+        report = replayed(random_plan(4), deterministic, router="lbgr")
+        assert_exact(report)
+        assert {row["worker"] for row in report["rows"]} == {0, 1}
+
+    def test_a_client_that_hangs_up_blocks_nothing(self, deterministic: list[Target]) -> None:
+        """An answer that nobody reads to its end is aborted, and its memory comes back."""
+        import http.client
+        import json
+        from urllib.parse import urlsplit
+
+        target = deterministic[0]
+        parts = urlsplit(target.url)
+        connection = http.client.HTTPConnection(str(parts.hostname), parts.port or 80, timeout=60)
+        body = {
+            "input_ids": [7, 8, 9],
+            "sampling_params": {"max_new_tokens": 60, "ignore_eos": True},
+            "stream": True,
+        }
+        connection.request(
+            "POST", "/generate", json.dumps(body), {"Content-Type": "application/json"}
+        )
+        connection.getresponse().readline()
+        connection.close()
+        flush(target.url)  # refused as long as a request runs
+        whole = target.capacity - 7
+        assert generate(target.url, range(100, 100 + whole), 1).cached_tokens == 0
+        flush(target.url)
+        assert_exact(replayed(cyclic(), [target]))
+
+    def test_a_prompt_that_is_too_long(self, deterministic: list[Target]) -> None:
+        """The server refuses it in one line, and goes on."""
+        target = deterministic[1]
+        with pytest.raises(ServerError, match="exceeds the maximum allowed length"):
+            generate(target.url, range(10, 10 + target.capacity), 1)
+        assert generate(target.url, [5, 6, 7], 1).prompt_tokens == 3
+
+
+class TestRandomised:
+    """RLT, its draws known."""
+
+    def test_rlt_on_the_same_cycle(self, randomised: list[Target]) -> None:
+        """Given the seed every draw of the real server is predicted, and most leaves are found."""
+        target = randomised[0]
         report = replayed(cyclic(), [target])
         assert_exact(report)
-        warm = [row["measured_hits"] for row in report["rows"][1:]]
-        assert warm == [(LENGTH - 1) * STRETCH] * len(warm)
-        assert report["summary"]["ratio_at_least"] > 2
+        found = [row for row in report["rows"][1:] if row["measured_hits"] > (LENGTH - 1) * STRETCH]
+        assert len(found) > len(report["rows"]) // 2
+        assert report["summary"]["ratio_at_least"] < 1.5
+        again = replayed(cyclic(), [target])  # a flushed cache draws the same again
+        assert [r["measured_hits"] for r in again["rows"]] == [
+            r["measured_hits"] for r in report["rows"]
+        ]
 
-
-def test_rlt_on_the_same_cycle(randomised: list[Target]) -> None:
-    """Given the seed every draw of the real server is predicted, and most leaves are found."""
-    target = randomised[0]
-    report = replayed(cyclic(), [target])
-    assert_exact(report)
-    found = [row for row in report["rows"][1:] if row["measured_hits"] > (LENGTH - 1) * STRETCH]
-    assert len(found) > len(report["rows"]) // 4
-    again = replayed(cyclic(), [target])  # a flushed cache draws the same again
-    assert [r["measured_hits"] for r in again["rows"]] == [
-        r["measured_hits"] for r in report["rows"]
-    ]
-
-
-def test_random_requests_with_answers(
-    deterministic: list[Target], randomised: list[Target]
-) -> None:
-    """Prompts that repeat, share and extend each other; outputs of up to three tokens."""
-    for target in (*deterministic, *randomised):
-        sequence = requests(SEED, max(target.page_size, 4), 3, 80)
-        prompts = [tuple(request.prompt) for request in sequence]
-        outputs = [len(request.output) for request in sequence]
-        count = len(prompts)
-        plan = Plan("random", prompts, outputs, [0.0] * count, list(range(count)))
-        assert_exact(replayed(plan, [target]))
-
-
-def test_two_workers_behind_a_router(deterministic: list[Target]) -> None:
-    """A shared-prefix workload over both workers by cache-aware routing: still exact."""
-    trace = parse("gsp:groups=4,prompts=6,scale=1/16", seed=1)
-    report = replayed(of_trace(trace), deterministic, router="cache-aware")
-    assert_exact(report)
-    assert {row["worker"] for row in report["rows"]} == {0, 1}
-
-
-def test_a_client_that_hangs_up_blocks_nothing(deterministic: list[Target]) -> None:
-    """An answer that nobody reads to its end is aborted, and its memory comes back."""
-    import http.client
-    import json
-    from urllib.parse import urlsplit
-
-    target = deterministic[0]
-    parts = urlsplit(target.url)
-    connection = http.client.HTTPConnection(str(parts.hostname), parts.port or 80, timeout=60)
-    body = {
-        "input_ids": [7, 8, 9],
-        "sampling_params": {"max_new_tokens": 60, "ignore_eos": True},
-        "stream": True,
-    }
-    connection.request("POST", "/generate", json.dumps(body), {"Content-Type": "application/json"})
-    connection.getresponse().readline()
-    connection.close()
-    flush(target.url)  # refused as long as a request runs
-    whole = target.capacity - 7
-    assert generate(target.url, range(100, 100 + whole), 1).cached_tokens == 0
-    flush(target.url)
-    assert_exact(replayed(cyclic(), [target]))
-
-
-def test_a_prompt_that_is_too_long(deterministic: list[Target]) -> None:
-    """The server refuses it in one line, and goes on."""
-    target = deterministic[1]
-    with pytest.raises(ServerError, match="exceeds the maximum allowed length"):
-        generate(target.url, range(10, 10 + target.capacity), 1)
-    assert generate(target.url, [5, 6, 7], 1).prompt_tokens == 3
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_random_requests_under_rlt(self, randomised: list[Target], number: int) -> None:
+        assert_exact(replayed(random_plan((4, 16)[number]), [randomised[number]]))
 
 
 def test_no_process_survives(tmp_path: Path) -> None:
-    """kill -9 on ``kvbounds workers start`` ends the real server and its children."""
+    """``kill -9`` on ``kvbounds workers start`` ends the real server and its children."""
     pytest.importorskip("sglang")
     port = free_ports(1)
     process = kvbounds("workers", "start", "--port", port, "--log-dir", tmp_path)
     assert process.stdout is not None
-    assert process.stdout.readline().strip() == f"http://127.0.0.1:{port}"
+    url = process.stdout.readline().strip()
+    assert url == f"http://127.0.0.1:{port}", process.communicate(timeout=30)
     launcher = int(children(process.pid)[0])
     family = [launcher, *(int(pid) for pid in children(launcher))]
     assert len(family) >= 3  # the launcher, a scheduler, a detokenizer
