@@ -101,11 +101,14 @@ class Comparison:
                 try:
                     with contender.running(urls) as url:
                         self._turn(contender.name, [url])
+                    if self.probes:
+                        with contender.running(urls[:1]) as url:
+                            self._probe(contender.name, url)
                 except ContenderError as error:
                     self.left_out[contender.name] = str(error)
 
     def _turn(self, name: str, urls: Sequence[str]) -> None:
-        """Send the plan to `urls` in turn, then short requests to measure the overhead."""
+        """Empty the caches and send the plan to `urls` in turn."""
         runs = self._runs.setdefault(name, _Runs())
         for target in self.targets:
             generate(target.url, _SHORT, 1, timeout=self.timeout)
@@ -124,8 +127,6 @@ class Comparison:
                 else:
                     runs.failures.append(str(found))
         runs.seconds += time.perf_counter() - start
-        if name != DIRECT:
-            self._probe(runs, urls[0])
 
     @contextmanager
     def _pool(self) -> Iterator[ThreadPoolExecutor]:
@@ -142,15 +143,18 @@ class Comparison:
         except ServerError as error:
             return error
 
-    def _probe(self, runs: _Runs, router: str) -> None:
-        """Take turns: a short request through the router, the same one around it."""
+    def _probe(self, name: str, router: str) -> None:
+        """Measure what the router adds to a short request, with one worker behind it.
+
+        The same request goes to the same worker without the router just before or just after, in
+        turn, since a server is a little slower when it has only just answered.
+        """
+        worker = self.targets[0].url
         for number in range(self.probes):
-            worker = self.targets[number % len(self.targets)].url
-            through, around = (
-                generate(url, _SHORT, 1, timeout=self.timeout).latency_ms
-                for url in (router, worker)
-            )
-            runs.added.append(through - around)
+            took = {}
+            for url in (router, worker) if number % 2 else (worker, router):
+                took[url] = generate(url, _SHORT, 1, timeout=self.timeout).latency_ms
+            self._runs[name].added.append(took[router] - took[worker])
 
     def report(self) -> dict[str, Any]:
         """The report, schema ``kvbounds/compare/1``."""

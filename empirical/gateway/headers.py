@@ -25,7 +25,6 @@ _HOP = frozenset(
 )
 # The gateway reads the whole request, unpacks it if it is packed, and greets the worker itself.
 _REQUEST_HOP = _HOP | {b"content-encoding", b"expect", b"host"}
-_ANSWER_HOP = _HOP | {b"date", b"server"}
 
 
 def request_bytes(
@@ -54,13 +53,13 @@ def answer_headers(headers: Raw) -> CIMultiDict[str]:
 
     Examples
     --------
-    >>> headers = [(b"Date", b"now"), (b"Set-Cookie", b"a"), (b"set-cookie", b"b")]
+    >>> headers = [(b"Keep-Alive", b"5"), (b"Set-Cookie", b"a"), (b"set-cookie", b"b")]
     >>> answer_headers(headers).getall("Set-Cookie")
     ['a', 'b']
     """
     return CIMultiDict(
         (name.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
-        for name, value in _kept(headers, _ANSWER_HOP)
+        for name, value in _kept(headers, _HOP)
     )
 
 

@@ -224,6 +224,6 @@ def _print(report: dict[str, Any], targets: list[Target]) -> None:
     header = ("method", *(name.replace("_", " ") for name in _COLUMNS), "95 % interval")
     print_table(rows, header, title=title)
     print("hit rate: cached tokens of all prompt tokens; overhead: what a router adds to a short")
-    print("request, against the same request to a worker right after it, at the median")
+    print("request, against the same request to the same worker without it, at the median")
     for row in report["left_out"]:
         print(f"left out: {row['method']}: {row['reason']}")

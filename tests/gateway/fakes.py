@@ -207,7 +207,7 @@ async def front(
         if not worker.port:
             await worker.start()
     urls = [worker if isinstance(worker, str) else worker.url for worker in workers]
-    options = {"health_interval": 1e6, "grace": PATIENCE, "silence": PATIENCE} | options
+    options = {"health_interval": 1e6, "grace": PATIENCE, "silence": 1e3} | options
     gateway = Gateway(urls, make_router(router), GatewayOptions(**options))
     port = await gateway.start("127.0.0.1", 0)
     client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE))
