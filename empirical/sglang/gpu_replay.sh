@@ -33,7 +33,7 @@ for eviction in lru kvbounds-leaf-lru kvbounds-rlt; do
     --out "$out/cyclic-$eviction.json"
 done
 kvbounds replay --workload gsp:groups=6,prompts=8,lengths=256+512+1024,scale=1/2 --output-tokens 8 --start 1 \
-  --eviction kvbounds-rlt --capacity 4096 --device "$device" "${model[@]}" --timeout 120 \
+  --eviction kvbounds-rlt --capacity 2048 --device "$device" "${model[@]}" --timeout 120 \
   --log-dir "$out/logs-workload" --quiet --out "$out/workload.json"
 kvbounds calibrate "$out/workload.json" --out "$out/profile.json"
 "$(dirname "$(command -v kvbounds)")/python" - "$out" <<'PY'
@@ -43,7 +43,7 @@ out = pathlib.Path(sys.argv[1])
 names = ["cyclic-lru", "cyclic-kvbounds-leaf-lru", "cyclic-kvbounds-rlt", "workload"]
 runs = {name: json.loads((out / f"{name}.json").read_text()) for name in names}
 report = {"schema": "kvbounds/replays/1", "profile": json.loads((out / "profile.json").read_text())}
-(out / "report.json").write_text(json.dumps(report | {"runs": runs}, indent=1) + "\n")
+(out / "report.json").write_text(json.dumps(report | {"runs": runs}) + "\n")
 for name, run in runs.items():
     summary = run["summary"]
     print(f"{name}: {summary['exact_rows']} of {summary['queries']} queries as predicted, "

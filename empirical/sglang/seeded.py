@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from empirical.sglang.pool import LeafPool
@@ -68,6 +69,7 @@ class SeededRLT(EvictionPolicy):
     def __init__(self, seed: int = 0) -> None:
         self.pool = LeafPool[int](seed)
         self.rule = RLT()
+        self._leaves: Sequence[int] = ()
 
     def bind(self, cache: CacheView, seed: int) -> None:
         """Meet the empty cache; the seed is the worker's, not the run's."""
@@ -82,6 +84,7 @@ class SeededRLT(EvictionPolicy):
                 self.pool.discard(token)
 
     def choose(self, leaves: Sequence[int]) -> int:
+        self._leaves = leaves
         law = self.rule.distribution(leaves)
         if not len(self.pool):
             self.pool.refill((leaf, 1, leaf + 1) for leaf in leaves if leaf in law)
@@ -95,8 +98,13 @@ class SeededRLT(EvictionPolicy):
         parent = self.cache.trie.parent(leaf)
         if parent == ROOT or parent in self.rule.marked or self._still_marked(parent, leaf):
             return None
-        others = (token for token in self.cache.cached if token != leaf)
-        if any(self.cache.trie.parent(token) == parent for token in others):
+        # Depth first, the leaves below the parent are neighbours of this one. None of them is
+        # locked, or the parent would be marked.
+        place = bisect_left(self._leaves, leaf)
+        if place and self._leaves[place - 1] > parent:
+            return None
+        after = self._leaves[place + 1 : place + 2]
+        if after and self.cache.trie.is_ancestor(parent, after[0]):
             return None
         return parent, 1, parent + 1
 
