@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ratio": ("kvbounds.cli.ratio", "Measure policies against the offline optimum."),
     "curve": ("kvbounds.cli.curve", "Hit rate and ratio to the optimum at many capacities."),
     "attack": ("kvbounds.cli.attack", "Find the worst case of any eviction policy."),
+    "zoo": ("kvbounds.cli.zoo", "One table of all policies."),
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),
     "makespan": ("kvbounds.cli.makespan", "Measure routers against the least makespan."),
     "simulate": ("kvbounds.cli.simulate", "Simulate a cluster: routers, evictions, latencies."),
