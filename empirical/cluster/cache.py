@@ -44,8 +44,8 @@ class BlockCache(ABC):
 
     Notes
     -----
-    Time is the number of admissions: what a query holds is used at its admission and again when
-    it ends.
+    Time is a counter of uses, and no two are at the same time: what a query holds is used at its
+    admission, with every chunk that it computes and when it ends.
     """
 
     def __init__(self, parent: Sequence[int], capacity: int, seed: int = 0) -> None:
@@ -100,8 +100,7 @@ class BlockCache(ABC):
         idle = sum(not self.locks[block] for block in held)
         if need + spare > self.free + self.evictable - idle:
             return None
-        self.clock += 1
-        self._use(held)
+        self._used(held)
         self._hold(held)
         self._make_room(need)
         self.private += need
@@ -124,7 +123,7 @@ class BlockCache(ABC):
                     if self.below[above] == 2:
                         self._branch(above)
         self._hold(blocks)
-        self._use(path[:stop])
+        self._used(path[:stop])
 
     def grow(self, blocks: int) -> bool:
         """Take private blocks for a running query; False, and nothing changes, without room."""
@@ -139,7 +138,7 @@ class BlockCache(ABC):
         if private > self.private:
             raise InputError(f"gives back {private} private blocks of {self.private}")
         self.private -= private
-        self._use(path)
+        self._used(path)
         for block in path:
             if not self.locks[block]:
                 raise InputError(f"block {block} is not held")
@@ -147,6 +146,10 @@ class BlockCache(ABC):
             self.locked -= not self.locks[block]
         if path and not self.locks[path[-1]]:
             self._let_go(path[-1])
+
+    def _used(self, path: Sequence[int]) -> None:
+        self.clock += 1
+        self._use(path)
 
     def _hold(self, blocks: Iterable[int]) -> None:
         for block in blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from empirical.experiments.panel import Method, Panel, Point
-from empirical.experiments.paper import CACHE_AWARE, FOUR, LBGR, PANELS, SWEPT
+from empirical.experiments.paper import CACHE_AWARE, ENDS, FOUR, LBGR, PANELS, SWEPT
 from empirical.traces.lengths import LAWS
 
 __all__ = [
@@ -37,7 +37,7 @@ LENGTHS = Panel(
     "law",
     SWEPT,
     tuple(
-        Point(law, {"workload": f"lengths:law={law},prompts=16,block=128"})
+        Point(law, {"workload": f"lengths:law={law},prompts=8,block=128"})
         for law in ("fixed", "uniform", "log-normal", "pareto")
     ),
     FOUR,
@@ -50,11 +50,9 @@ SCALED = Panel(
     "workers-scaled",
     "Number of workers at 3 requests/s each",
     "workers",
-    SWEPT.but(workload=f"{SWEPT.workload},groups=320,requests=2048"),
-    tuple(
-        Point(f"{n}", {"workers": n, "arrivals": f"poisson:rate={3 * n}"}) for n in (2, 4, 8, 16)
-    ),
-    FOUR,
+    SWEPT.but(workload=f"{SWEPT.workload},groups=320,requests=1024"),
+    tuple(Point(f"{n}", {"workers": n, "arrivals": f"poisson:rate={3 * n}"}) for n in (4, 8, 16)),
+    ENDS,
     metrics=("hit_rate", "p50_latency_ms", "throughput_tok_s"),
     note="The load of a worker stays what it is with four workers at 12 requests/s; 320 groups, "
     "so that the shared prefixes exceed one cache at every size.",
@@ -63,10 +61,8 @@ SCALED = Panel(
 _WORKLOADS: tuple[Point, ...] = (
     Point("gsp, saturated", {}),
     Point("gsp, half loaded", {"speed": 2.0}),
-    Point("gsp, worst order", {"workload": f"{SWEPT.workload},order=round-robin"}),
     Point("gsp, 64 output tokens", {"workload": f"{SWEPT.workload},output=64", "speed": 1.5}),
-    Point("ultrachat twin", {"workload": "ultrachat:turns=4,rate=8,block=128"}),
-    Point("synthetic", {"workload": "synthetic:requests=2000,rate=4,block-size=128"}),
+    Point("ultrachat twin", {"workload": "ultrachat:clients=64,turns=4,rate=8,block=128"}),
 )
 """Unequal settings in which a default has to do without tuning."""
 
@@ -86,16 +82,12 @@ SENSITIVITY = Panel(
         ("lbgr (paper)", LBGR),
         ("no learning, decay 31/32", "lbgr:features=none:decay=0.96875"),
         ("learning the bias", "lbgr:features=bias:decay=0.96875"),
-        ("learning all features", "lbgr:features=bias+hits+misses+load:decay=0.96875"),
         ("fast learning", "lbgr:features=bias:decay=0.96875:covariance=1e6:forgetting=0.95"),
         ("decay 0.9", "lbgr:features=none:decay=0.9"),
         ("decay 0.99", "lbgr:features=none:decay=0.99"),
-        ("decay 0.999", "lbgr:features=none:decay=0.999"),
         ("no decay", "lbgr:features=none:decay=1"),
         ("index filled at completion", "lbgr:features=none:decay=0.96875:insert=completed"),
-        ("index filled at both", "lbgr:features=none:decay=0.96875:insert=both"),
         ("index without bound", "lbgr:features=none:decay=0.96875:bounded=false"),
-        ("output 10 times as dear", "lbgr:features=none:decay=0.96875:alpha-output=1.8"),
     ),
     metrics=("hit_rate", "p50_latency_ms"),
     note="All with leaf-lru. Every variant differs in one parameter from *no learning, decay "
@@ -111,16 +103,13 @@ ROUTERS = Panel(
     SWEPT,
     _WORKLOADS,
     _variants(
-        ("random", "random"),
         ("round-robin", "round-robin"),
         ("least-load", "least-load"),
         ("cache-aware (paper)", CACHE_AWARE),
         ("cache-aware (smg)", "cache-aware:preset=smg"),
         ("dynamic-threshold", "dynamic-threshold"),
         ("group map", "consistent-hash:prefix=2:load-factor=inf"),
-        ("group map, bounded", "consistent-hash:prefix=2"),
         ("preble", "preble"),
-        ("lmetric", "lmetric"),
         ("lbgr (paper)", LBGR),
         ("lbgr (default)", "lbgr"),
     ),
@@ -143,10 +132,10 @@ THRESHOLDS = Panel(
     SWEPT,
     tuple(
         Point(f"{ratio:g}", {"workload": f"{SWEPT.workload},ratio={ratio:g}"})
-        for ratio in (0.25, 0.4, 0.5, 0.65, 0.8)
+        for ratio in (0.25, 0.5, 0.8)
     ),
     (
-        *_thresholds((0.2, 0.35, 0.5, 0.75)),
+        *_thresholds((0.2, 0.5)),
         Method("smg", "cache-aware:preset=smg", "leaf-lru"),
         Method("dynamic-threshold", "dynamic-threshold", "leaf-lru"),
     ),

@@ -142,6 +142,23 @@ def test_an_admission_without_room_changes_nothing() -> None:
     assert sorted(cache.locks) == [0, 1]
 
 
+@pytest.mark.parametrize("eviction", ["leaf-lru", "sglang-lru"])
+def test_queries_of_a_batch_do_not_tie(eviction: str) -> None:
+    """Both were admitted, then both computed, then both end: the first to end is the older one.
+
+    If they tied, the block that is new would go, and a batch would spare shared prefixes.
+    """
+    cache = make_cache(eviction, [-1, -1, -1], 2)
+    for block in (0, 1):
+        assert cache.admit([block]) == 0
+    for block in (0, 1):
+        cache.commit([block], 0, 1)
+    for block in (0, 1):
+        cache.release([block], 0)
+    assert cache.admit([2]) == 0
+    assert sorted(cache.locks) == [1]
+
+
 def test_what_another_query_computed_is_not_kept_twice() -> None:
     cache = make_cache("rlt", [-1, 0], 4)
     assert cache.admit([0, 1]) == cache.admit([0, 1]) == 0

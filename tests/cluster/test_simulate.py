@@ -254,6 +254,24 @@ def test_a_router_outside_the_cluster_is_told_off() -> None:
         simulate(trace(["a"]), Astray(), profiles=[FLAT], capacity=9)
 
 
+def test_cycling_over_more_than_fits_defeats_lru_only() -> None:
+    """Six groups in turn, several in flight: each prefix is gone when its group comes again."""
+    prompts = [f"{group}{group}{group}{turn}" for turn in "ABCDEFGH" for group in "uvwxyz"]
+    hits = {}
+    for eviction in ("leaf-lru", "sglang-lru", "rlt"):
+        run = simulate(
+            trace(prompts, [4.0 * i for i in range(len(prompts))]),
+            "round-robin",
+            eviction,
+            profiles=[FLAT],
+            capacity=18,
+            batching=Batching(max_running=2),
+        )
+        hits[eviction] = int(run.hits.sum())
+    assert hits["leaf-lru"] == hits["sglang-lru"] == 0
+    assert hits["rlt"] > 10
+
+
 def test_what_does_not_fit_is_told_before_the_run() -> None:
     with pytest.raises(InadmissibleStepError, match=r"query 1 with its answer: .* 5 blocks"):
         simulate(trace(["a", "abcd"]), "lbgr", profiles=[FLAT], capacity=4)
