@@ -150,7 +150,7 @@ def cases(*, quick: bool = False, seed: int = 0, trace: Trace | None = None) -> 
     --------
     >>> first = next(cases(quick=True)).rows()[0]
     >>> first.policy, first.ratio, first.lower, first.upper, first.status
-    ('leaf-lru', Fraction(3, 1), 3, 3, 'verified')
+    ('leaf-lru', Fraction(4, 1), 4, 4, 'verified')
     """
     seeds = range(seed, seed + (20 if quick else 50))
     grid = ((4, 8, 16), (1, 3), (1, 2)) if quick else ((4, 8, 16, 32, 64), (1, 2, 4), (1, 2, 4))

@@ -132,7 +132,9 @@ def _check_size(file: Path) -> None:
         size = stream.seek(0, SEEK_END)
         if compressed and size >= 4:
             stream.seek(-4, SEEK_END)
-            size += int.from_bytes(stream.read(4), "little")  # of the content, modulo 4 GiB
+            # The content's length modulo 4 GiB; of a damaged file, anything. Deflate never shrinks
+            # by more than this factor.
+            size += min(int.from_bytes(stream.read(4), "little"), 1032 * size)
     check_memory(
         BYTES_A_BYTE * size, "the trace", where=str(file), fix="give fewer requests (trace convert)"
     )

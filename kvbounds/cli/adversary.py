@@ -18,7 +18,7 @@ from kvbounds.cli.output import (
 from theory.errors import InputError
 from theory.jsonfile import dumps
 
-__all__ = ["register"]
+__all__ = ["register", "settings"]
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +75,7 @@ def adversary(  # noqa: PLR0917 - typer calls it by keyword
     }
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     for text in more or ():
-        given.update(_settings(text, defaults))
+        given.update(settings(text, defaults))
     instance = make_instance(family, given)
     if cycles is not None:
         instance = instance.unrolled(cycles)
@@ -103,7 +103,7 @@ def adversary(  # noqa: PLR0917 - typer calls it by keyword
         print(f"shows: {instance.notes['shows']}")
 
 
-def _settings(text: str, defaults: dict[str, Any]) -> dict[str, Any]:
+def settings(text: str, defaults: dict[str, Any]) -> dict[str, Any]:
     """Read ``key=value,key=value``; a list of numbers may contain commas itself."""
     found: dict[str, Any] = {}
     for pair in re.split(r",(?=[A-Za-z_-]+=)", text):
