@@ -149,8 +149,10 @@ class FakeWorker:
 class Front:
     """A gateway and a client of it."""
 
-    def __init__(self, gateway: Gateway, url: str, client: aiohttp.ClientSession) -> None:
-        self.gateway, self.url, self.client = gateway, url, client
+    def __init__(
+        self, gateway: Gateway, url: str, client: aiohttp.ClientSession, patience: float
+    ) -> None:
+        self.gateway, self.url, self.client, self.patience = gateway, url, client, patience
 
     def post(self, value: Any = None, path: str = "/generate", **more: Any) -> Any:
         """Ask; used as a context manager that gives the answer."""
@@ -177,7 +179,7 @@ class Front:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait, a turn of the loop at a time, until something is true."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             while not true():
                 await asyncio.sleep(0.001)
 
@@ -196,7 +198,10 @@ class Front:
 
 @asynccontextmanager
 async def front(
-    workers: Sequence[FakeWorker | str], router: str = "round-robin", **options: Any
+    workers: Sequence[FakeWorker | str],
+    router: str = "round-robin",
+    patience: float = PATIENCE,
+    **options: Any,
 ) -> AsyncIterator[Front]:
     """A gateway before `workers`, which are started; it has to add up at the end.
 
@@ -210,8 +215,8 @@ async def front(
     options = {"health_interval": 1e6, "grace": PATIENCE, "silence": 1e3} | options
     gateway = Gateway(urls, make_router(router), GatewayOptions(**options))
     port = await gateway.start("127.0.0.1", 0)
-    client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE))
-    here = Front(gateway, f"http://127.0.0.1:{port}", client)
+    client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=patience))
+    here = Front(gateway, f"http://127.0.0.1:{port}", client, patience)
     try:
         yield here
         await here.adds_up()
