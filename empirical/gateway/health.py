@@ -70,7 +70,10 @@ class Health:
         """Look at all workers again and again; ends when it is cancelled."""
         while True:
             await asyncio.sleep(self._options.health_interval)
-            await self.look()
+            try:
+                await self.look()
+            except Exception:  # of a user's router that is told: the next look must come
+                log.exception("a look at the workers failed")
 
     async def look(self, patience: int | None = None) -> None:
         """Look at all workers once; `patience` failed looks in a row take a worker out."""

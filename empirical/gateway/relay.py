@@ -139,18 +139,23 @@ class Relay:
         most = self._options.max_body
         if (request.content_length or 0) > most:
             raise _RefusedError(413, f"the request is larger than {most} bytes")
-        if request.content.is_eof():  # a small one has come together with its head
-            body = request.content.read_nowait()
-            if len(body) > most:
-                raise _RefusedError(413, f"the request is larger than {most} bytes")
-            return body
         try:
-            async with asyncio.timeout(self._options.silence):
-                return await _read_all(request, most)
+            if request.content.is_eof():  # a small one has come together with its head
+                body = request.content.read_nowait()
+            else:
+                async with asyncio.timeout(self._options.silence):
+                    body = await _read_all(request, most)
         except TimeoutError:
             raise _RefusedError(408, "the request does not come to an end") from None
-        except (ConnectionError, web.RequestPayloadError):
+        except web.RequestPayloadError:
+            raise _RefusedError(
+                400, "the request's body cannot be read as its headers say"
+            ) from None
+        except ConnectionError:
             raise _ClientGoneError from None
+        if len(body) > most:
+            raise _RefusedError(413, f"the request is larger than {most} bytes")
+        return body
 
     def _query(self, body: bytes) -> RoutedQuery:
         size = self._options.symbol_tokens
@@ -255,6 +260,7 @@ class Relay:
 
 
 async def _read_all(request: web.BaseRequest, most: int) -> bytes:
+    """The body, or as much of it as shows that it has more than `most` bytes."""
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # the answer itself has not begun
@@ -262,7 +268,7 @@ async def _read_all(request: web.BaseRequest, most: int) -> bytes:
     async for chunk in request.content.iter_any():
         body += chunk
         if len(body) > most:
-            raise _RefusedError(413, f"the request is larger than {most} bytes")
+            break
     return bytes(body)
 
 

@@ -171,6 +171,21 @@ def test_what_is_no_json_object_is_refused(body: bytes) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_a_body_that_is_not_what_its_headers_say(size: int, caplog) -> None:
+    async def run() -> None:
+        worker = FakeWorker()
+        async with front([worker]) as here:
+            body = b"x" * size
+            code, text = await here.ask(body, headers={"Content-Encoding": "gzip"})
+            assert code == 400
+            assert b"error" in text or not text
+            assert not worker.bodies
+
+    asyncio.run(run())
+    assert "Traceback" not in caplog.text
+
+
 def test_a_prompt_longer_than_the_cache_is_the_workers_business() -> None:
     async def run() -> None:
         worker = FakeWorker(capacity=100)
@@ -328,6 +343,30 @@ def test_what_is_no_http_gets_a_400_and_no_traceback(caplog: pytest.LogCaptureFi
 
     asyncio.run(run())
     assert "Traceback" not in caplog.text
+
+
+class Fragile(Router):
+    """A user's router that cannot bear an outage."""
+
+    def choose(self, query: RoutedQuery, now: float) -> int:
+        return self.eligible(query)[0]
+
+    def forget(self, worker: int) -> None:
+        raise KeyError(worker)
+
+
+def test_the_watch_outlives_a_router_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        worker = FakeWorker()
+        options = {"health_interval": 0.01, "failures": 1}
+        async with front([worker], "tests.gateway.test_relay:Fragile", **options) as here:
+            worker.healthy = False
+            await here.until(lambda: not here.gateway.states()[0]["up"])
+            worker.healthy = True
+            await here.until(lambda: here.gateway.states()[0]["up"])
+
+    asyncio.run(run())
+    assert "a look at the workers failed" in caplog.text
 
 
 def test_the_watch_finds_out_by_itself() -> None:
