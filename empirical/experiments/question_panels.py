@@ -9,7 +9,7 @@ from empirical.experiments.paper import CACHE_AWARE, ENDS, FOUR, LBGR, PANELS, S
 from empirical.traces.lengths import LAWS
 
 __all__ = [
-    "DECAY",
+    "DEFAULT",
     "LENGTHS",
     "QUESTION_PANELS",
     "ROUTERS",
@@ -94,7 +94,8 @@ SENSITIVITY = Panel(
     "31/32*: the load estimate is multiplied by the decay every 20 ms.",
 )
 
-DECAY = "no learning, decay 31/32"
+DEFAULT = "decay 0.9"
+"""The variant that is the default of `theory.routing.lbgr`."""
 
 ROUTERS = Panel(
     "routers",

@@ -19,6 +19,7 @@ from empirical.experiments.report import draw, panel_markdown
 from empirical.experiments.sweep import Sweep
 from empirical.traces.workload import WORKLOADS
 from theory.routing import make_router
+from theory.routing.lbgr import LBGR
 
 ALL = [*PANELS.values(), *question_panels.QUESTION_PANELS.values()]
 
@@ -33,6 +34,16 @@ def test_panels_name_what_exists(panel: Panel) -> None:
         assert point.label
     labels = [(point.label, method.label) for point, method, _ in panel.cells()]
     assert len(set(labels)) == len(labels)
+
+
+def test_the_default_of_lbgr_is_a_row_of_its_sensitivity_table() -> None:
+    panel = question_panels.SENSITIVITY
+    label = question_panels.DEFAULT
+    (row,) = [method.router for method in panel.methods if method.label == label]
+    router, default = make_router(row), make_router("lbgr")
+    assert isinstance(router, LBGR)
+    assert isinstance(default, LBGR)
+    assert router.settings == default.settings
 
 
 def test_the_ablation_stands_beside_the_paper(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Settings:
     alpha_miss: float | None = None
     alpha_cached: float | None = None
     alpha_output: float | None = None
-    decay: float = 31 / 32
+    decay: float = 0.9
     interval: float = 20.0
     forgetting: float = 0.98
     covariance: float = 1e-3
