@@ -28,12 +28,13 @@ pytestmark = pytest.mark.sglang
 
 CAPACITY, LENGTH, STRETCH = 12, 5, 8
 SEED = 5
+PATIENCE = 900  # seconds: a machine may have other work
 
 
 def pair(*options: WorkerOptions) -> Iterator[list[Target]]:
     pytest.importorskip("sglang")
     port = free_ports(2)
-    with fleet(options, range(port, port + 2)) as workers:
+    with fleet(options, range(port, port + 2), timeout=PATIENCE) as workers:
         yield [
             Target.ask(worker.url, option.seed)
             for worker, option in zip(workers, options, strict=True)
@@ -168,7 +169,8 @@ def test_no_process_survives(tmp_path: Path) -> None:
     """``kill -9`` on ``kvbounds workers start`` ends the real server and its children."""
     pytest.importorskip("sglang")
     port = free_ports(1)
-    process = kvbounds("workers", "start", "--port", port, "--log-dir", tmp_path)
+    options = ("--port", port, "--log-dir", tmp_path, "--wait", PATIENCE)
+    process = kvbounds("workers", "start", *options)
     assert process.stdout is not None
     url = process.stdout.readline().strip()
     assert url == f"http://127.0.0.1:{port}", process.communicate(timeout=30)
