@@ -29,8 +29,8 @@ ROWS: tuple[Claim, ...] = (
     ),
     Claim(
         "makespan-relaxation",
-        "The linear relaxation of the joint program is farthest-next-use on one cache of the pooled "
-        "capacity, divided by the number of workers.",
+        "The linear relaxation of the joint program is farthest-next-use on one cache of the "
+        "pooled capacity, divided by the number of workers.",
         "equal workers",
         "proved",
         "Averaging a solution over the workers; the proof is in `mip.makespan_bounds`.",
