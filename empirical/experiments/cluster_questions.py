@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from statistics import geometric_mean
 
 from empirical.experiments import question_panels as panels
@@ -220,7 +219,7 @@ def absolute(run: Run) -> Answer:
     )
 
 
-def times(sweep: Sweep, seeds: Sequence[int], queries: int | None) -> Answer:
+def times(seeds: Sequence[int], queries: int | None) -> Answer:
     """Question 8. What decisions take on this machine; the only figures that are not repeatable."""
     timed = Sweep(jobs=1, timed=True)
     base = SWEPT.but(queries=queries)
@@ -320,5 +319,5 @@ def baseline(run: Run) -> Answer:
                 lines,
             )
         ],
-        [Part(replace(panels.ROUTERS), rows), Part(panels.THRESHOLDS, swept)],
+        [Part(panels.ROUTERS, rows), Part(panels.THRESHOLDS, swept)],
     )

@@ -66,7 +66,7 @@ def answer_all(
         5: lambda: cluster.scaling(run),
         6: lambda: cluster.parameters(run),
         7: lambda: cluster.absolute(run),
-        8: lambda: cluster.times(sweep, seeds, queries),
+        8: lambda: cluster.times(seeds, queries),
         9: lambda: cluster.baseline(run),
         10: makespans,
     }

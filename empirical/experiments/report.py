@@ -145,13 +145,16 @@ def draw(panel: Panel, rows: Sequence[Row], path: str | Path) -> None:
                     float(number_of.value) if numeric and number_of.value is not None else place
                     for place, number_of in enumerate(panel.points)
                 ]
+                if not numeric:  # side by side
+                    shift = 0.7 * ((number + 0.5) / len(panel.methods) - 0.5)
+                    places = [place + shift for place in places]
                 axes.errorbar(
                     places,
                     [row[metric] for row in chosen],
                     yerr=[_half(row, metric) for row in chosen],
                     fmt=MARKERS[number % len(MARKERS)] + ("-" if numeric else ""),
                     color=COLOURS[number % len(COLOURS)],
-                    fillstyle="none",
+                    fillstyle="none" if number < len(COLOURS) else "full",
                     capsize=2,
                     label=method.label,
                 )
@@ -163,7 +166,8 @@ def draw(panel: Panel, rows: Sequence[Row], path: str | Path) -> None:
             axes.set_xlabel(panel.axis)
             axes.set_ylabel(NAMES.get(metric, metric))
         all_axes[0].set_title(panel.title)
-        all_axes[0].legend()
+        handles, labels = all_axes[0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside right upper")
         save(drawn, path)
 
 
