@@ -25,7 +25,7 @@ def shrink(
     instance: Instance,
     target: Target,
     *,
-    most: int = 2000,
+    most: int = 0,
     smaller_capacity: bool = True,
     stop: Callable[[], bool] | None = None,
 ) -> tuple[Instance, Score]:
@@ -38,7 +38,7 @@ def shrink(
     target : Target
         The policy and the rules that the witness has to keep.
     most : int
-        The largest number of tries.
+        The largest number of tries; 0 for 2000, or 200 if every try has to be measured.
     smaller_capacity : bool
         Whether the capacity may be lowered, where that loses nothing.
     stop : callable, optional
@@ -78,6 +78,7 @@ def shrink(
             score.ratio >= goal if score.exact or not wanted.exact else False
         )
 
+    most = most or (200 if target.randomised else 2000)
     instance = minimise(instance, keep, most, smaller_capacity=smaller_capacity, stop=stop)
     return instance, certify(instance, target)
 

@@ -87,6 +87,7 @@ def test_own_policy_without_a_state(capsys, tmp_path, monkeypatch):
     assert report["marking"] is False
 
 
+@pytest.mark.slow
 def test_batches_that_grow(capsys):
     options = ["--policy", "rlt-step", "--capacity", "7", "--beta", "grow", "--evaluations", "1"]
     code, out, _ = call(capsys, *options, "--jobs", "1", "--format", "json")
