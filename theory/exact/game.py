@@ -20,6 +20,8 @@ from theory.exact.work_function import EMPTY, WorkFunction, serve
 __all__ = ["Automaton", "Game", "Progress", "explore", "optimum_automaton", "policy_automaton"]
 
 ENTRIES = 20
+MOST_EDGES = 2**24
+PORTION = 2**15
 
 State = TypeVar("State", bound=Hashable)
 Integers = npt.NDArray[np.int64]
@@ -36,6 +38,8 @@ class Automaton(Generic[State]):
         The initial state, number 0.
     row : callable
         The next state and the cost of every step, from a state.
+    most : int, optional
+        Raise `ExhaustedError` rather than find more states than this.
 
     Attributes
     ----------
@@ -52,11 +56,17 @@ class Automaton(Generic[State]):
     ([0, 1], [[1, 0], []], [[1, 0], []])
     """
 
-    def __init__(self, start: State, row: Callable[[State], Iterable[tuple[State, Any]]]) -> None:
+    def __init__(
+        self,
+        start: State,
+        row: Callable[[State], Iterable[tuple[State, Any]]],
+        most: int | None = None,
+    ) -> None:
         self.states = [start]
         self.targets: list[list[int]] = [[]]
         self.costs: list[list[Any]] = [[]]
         self._row = row
+        self._most = most
         self._number = {start: 0}
 
     def expand(self, numbers: Iterable[int]) -> None:
@@ -64,6 +74,8 @@ class Automaton(Generic[State]):
         for number in numbers:
             if self.targets[number]:
                 continue
+            if self._most is not None and len(self.states) > self._most:
+                raise ExhaustedError
             for then, cost in list(self._row(self.states[number])):
                 target = self._number.setdefault(then, len(self.states))
                 if target == len(self.states):
@@ -74,14 +86,16 @@ class Automaton(Generic[State]):
                 self.costs[number].append(cost)
 
 
-def optimum_automaton(arena: Arena, steps: list[Batch]) -> Automaton[WorkFunction]:
+def optimum_automaton(
+    arena: Arena, steps: list[Batch], most_states: int
+) -> Automaton[WorkFunction]:
     """The work functions; the costs are the growth of the optimum."""
     footprints = [arena.footprint(step) for step in steps]
 
     def row(layers: WorkFunction) -> list[tuple[WorkFunction, int]]:
         return [serve(layers, footprint, arena.capacity) for footprint in footprints]
 
-    return Automaton(EMPTY, row)
+    return Automaton(EMPTY, row, most_states)
 
 
 def policy_automaton(
@@ -95,7 +109,9 @@ def policy_automaton(
     """
     outcomes = Outcomes(arena.trie, arena.capacity, policy, steps, most_states)
     if not outcomes.randomised:
-        return Automaton(0, lambda s: [(m.outcomes[0][0], m.cost) for m in outcomes.row(s)])
+        return Automaton(
+            0, lambda s: [(m.outcomes[0][0], m.cost) for m in outcomes.row(s)], most_states
+        )
     entries = 0
 
     def row(law: Distribution) -> list[tuple[Distribution, Fraction]]:
@@ -106,7 +122,7 @@ def policy_automaton(
         rows = [outcomes.row(state) for state in law.states]
         return [mix(law, moves) for moves in zip(*rows, strict=True)]
 
-    return Automaton(Distribution((0,), (1,)), row)
+    return Automaton(Distribution((0,), (1,)), row, most_states)
 
 
 @dataclass(frozen=True)
@@ -148,26 +164,32 @@ class Game:
         In whole numbers if the game is complete. Otherwise in floats, as there may be so many
         distributions that a common denominator of their costs has thousands of digits.
         """
-        expanded = self.pairs[: len(self.targets)]
-        width = len(self.steps)
-        optima = np.array([row or [0] * width for row in self.optima.costs], dtype=np.int64)
-        costs = [row or [0] * width for row in self.policies.costs]
+        left, right = self.pairs[: len(self.targets)].T
+        used, place = np.unique(left, return_inverse=True)
+        costs = [self.policies.costs[state] for state in used.tolist()]
         if not self.complete:
             table = np.array([[float(cost) for cost in row] for row in costs])
-            unit, exact = 1, lambda state, step: Fraction(costs[self.pairs[state, 0]][step])
+            unit, exact = 1, self._cost
         else:
             unit = lcm(*{Fraction(cost).denominator for row in costs for cost in row})
             rows = [[int(cost * unit) for cost in row] for row in costs]
             narrow = max(max(row) for row in rows) < 2**62
             table, exact = np.array(rows, dtype=np.int64 if narrow else object), None
+        grown, where = np.unique(right, return_inverse=True)
+        growth = np.array([self.optima.costs[state] for state in grown.tolist()], dtype=np.int64)
+        shape = self.targets.shape  # also where nothing is expanded
         return Edges(
             self.targets,
-            table[expanded[:, 0]],
-            optima[expanded[:, 1]],
+            table[place].reshape(shape),
+            growth[where].reshape(shape),
             unit,
             len(self.pairs),
             exact,
         )
+
+    def _cost(self, state: int, step: int) -> Fraction:
+        """The exact cost of an edge."""
+        return Fraction(self.policies.costs[self.pairs[state, 0]][step])
 
     def walk_to(self, state: int) -> list[int]:
         """A shortest sequence of steps from the start to a product state."""
@@ -189,7 +211,7 @@ def explore(
     progress: Progress | None = None,
     enough: Callable[[Game], bool] | None = None,
 ) -> Game:
-    """Reach all product states from the empty cache, level by level.
+    """Reach all product states from the empty cache, breadth first.
 
     Parameters
     ----------
@@ -198,10 +220,10 @@ def explore(
     policy : str
         A policy (see `theory.eviction.make_policy`).
     most_states : int
-        Expand no level once there are more states than this, or the policy alone has as many: the
-        game is then not complete.
+        Stop once there are more states than this, or the policy or the work functions alone have
+        as many, or there are more than `MOST_EDGES` edges: the game is then not complete.
     progress : callable, optional
-        Called after every level.
+        Called now and then.
     enough : callable, optional
         Asked whenever the number of states has doubled (from 1,000); true ends the search.
 
@@ -214,7 +236,7 @@ def explore(
     """
     steps = arena.batches(sees(make_policy(policy)))
     policies = policy_automaton(arena, policy, steps, most_states)
-    optima = optimum_automaton(arena, steps)
+    optima = optimum_automaton(arena, steps, most_states)
     number = {0: 0}
     keys = [0]  # policy state * 2**32 + work function
     rows: list[Integers] = []
@@ -226,13 +248,14 @@ def explore(
         targets = np.concatenate(rows) if rows else np.empty((0, len(steps)), dtype=np.int64)
         return Game(arena, policy, steps, policies, optima, pairs, targets)
 
-    while expanded < len(keys) <= most_states:
-        level = np.array(keys[expanded:], dtype=np.int64)
+    portion = max(1, PORTION // len(steps))  # at most so many states are expanded at a time
+    while expanded < len(keys) <= most_states and expanded * len(steps) <= MOST_EDGES:
+        level = np.array(keys[expanded : expanded + portion], dtype=np.int64)
         try:
             found = _next(policies, level >> 32) << 32 | _next(optima, level & (2**32 - 1))
         except ExhaustedError:
             break
-        expanded = len(keys)
+        expanded += len(level)
         for key in found.ravel().tolist():
             if key not in number:
                 number[key] = len(keys)

@@ -125,10 +125,10 @@ def exact_ratio(
     extreme = largest_ratio(graph, prove=game.complete)
     if extreme is None:
         raise InputError(
-            f"no cycle closes within {most_states:,} states (the trie has {arena.caches:,} "
+            f"no cycle closes within {len(game.pairs):,} states (the trie has {arena.caches:,} "
             f"prefix-closed caches of at most {arena.capacity} tokens)",
             where="max-states",
-            fix="raise the cap or give a smaller trie",
+            fix=f"raise the cap of {most_states:,} states or give a smaller trie",
         )
     policy_cost, optimum_cost = graph.costs(extreme.cycle)
     prefix = [game.steps[step] for step in game.walk_to(extreme.cycle[0][0])]

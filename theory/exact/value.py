@@ -25,6 +25,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from theory.errors import InputError
 from theory.exact.arena import Arena, Batch
 from theory.exact.game import Automaton, optimum_automaton
+from theory.exact.outcomes import ExhaustedError
 from theory.exact.ratio import Edges, Extreme, largest_ratio
 from theory.exact.work_function import WorkFunction
 from theory.trie import ROOT
@@ -178,7 +179,7 @@ def set_up(arena: Arena, most_states: int) -> Board:
     steps = arena.batches("footprint")
     footprints = [arena.footprint(step) for step in steps]
     parents = arena.trie.parents()
-    optima = optimum_automaton(arena, steps)
+    optima = optimum_automaton(arena, steps, most_states)
     number_of_cache = {0: 0}
     caches = [0]
     keep: dict[tuple[int, int], list[int]] = {}
@@ -187,7 +188,10 @@ def set_up(arena: Arena, most_states: int) -> Board:
     options: list[int] = []
     first: list[int] = []
     for cache, function in states:
-        optima.expand([function])
+        try:
+            optima.expand([function])
+        except ExhaustedError:
+            raise _too_large(most_states) from None
         for step, footprint in enumerate(footprints):
             if (cache, step) not in keep:
                 choices = []
@@ -204,11 +208,7 @@ def set_up(arena: Arena, most_states: int) -> Board:
                     states.append((choice, then))
                 options.append(state)
         if len(states) > most_states:
-            raise InputError(
-                f"the game has more than {most_states:,} states",
-                where="max-states",
-                fix="raise the cap, or give fewer queries or a smaller trie",
-            )
+            raise _too_large(most_states)
     misses = [[(u & ~caches[c]).bit_count() for u in footprints] for c, _ in states]
     growth = [optima.costs[function] for _, function in states]
     return Board(
@@ -221,6 +221,14 @@ def set_up(arena: Arena, most_states: int) -> Board:
         np.array(growth, dtype=np.int64),
         np.array(options, dtype=np.int64),
         np.array(first, dtype=np.int64),
+    )
+
+
+def _too_large(most_states: int) -> InputError:
+    return InputError(
+        f"the game has more than {most_states:,} states",
+        where="max-states",
+        fix="raise the cap, or give fewer queries or a smaller trie",
     )
 
 
