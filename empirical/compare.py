@@ -1,10 +1,13 @@
 """Routers side by side: the same workers, the same requests, one after the other.
 
-Before each run the workers' caches are emptied, so that no router profits from the one before.
+Before each run the workers' caches are emptied, so that no router profits from the one before. Hit
+rates are the server's own counts. Times mean something only where the machine has nothing else to
+do; the load of it is reported with them.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +41,7 @@ class _Runs:
     answers: list[Answer] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    load: list[float] = field(default_factory=list)  # of the machine after each run, per core
     added: list[float] = field(default_factory=list)  # ms that the router added to short requests
 
 
@@ -127,6 +131,7 @@ class Comparison:
                 else:
                     runs.failures.append(str(found))
         runs.seconds += time.perf_counter() - start
+        runs.load.append(os.getloadavg()[0] / (os.cpu_count() or 1))
 
     @contextmanager
     def _pool(self) -> Iterator[ThreadPoolExecutor]:
@@ -200,6 +205,7 @@ class Comparison:
         row["throughput_tok_s"] = round((prompt + output) / runs.seconds, 3)
         row["requests_s"] = round(len(runs.answers) / runs.seconds, 3)
         low, middle, high = median_interval(runs.added) if runs.added else (None, None, None)
+        row["load_per_core"] = round(statistics.mean(runs.load), 2)
         row |= {"overhead_ms": middle, "overhead_low_ms": low, "overhead_high_ms": high}
         if runs.failures:
             row["first_failure"] = runs.failures[0]

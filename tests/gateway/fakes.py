@@ -157,7 +157,8 @@ class Front:
     def post(self, value: Any = None, path: str = "/generate", **more: Any) -> Any:
         """Ask; used as a context manager that gives the answer."""
         data = value if isinstance(value, bytes) else orjson.dumps(value or {"input_ids": [1, 2]})
-        return self.client.post(self.url + path, data=data, **more)
+        headers = {"Content-Type": "application/json"} | more.pop("headers", {})
+        return self.client.post(self.url + path, data=data, headers=headers, **more)
 
     async def ask(self, value: Any = None, **more: Any) -> tuple[int, bytes]:
         """Ask; the status and the body of the answer."""

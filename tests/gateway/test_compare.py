@@ -131,6 +131,7 @@ def test_hit_rates_are_those_worked_out_by_hand(servers: list[FakeSglang]) -> No
     for name, row in rows.items():
         assert row["answered"] == 12
         assert row["failed"] == 0
+        assert row["load_per_core"] >= 0
         assert row["prompt_tokens"] == 12 * 64
         assert row["hit_rate"] == hits[name] / (12 * 64)
         assert 0 < row["p50_ttft_ms"] <= row["p95_ttft_ms"]

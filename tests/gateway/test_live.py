@@ -49,7 +49,7 @@ def test_prefixes_stay_together_and_a_killed_worker_loses_nothing(workers: list[
             for number in range(EACH):
                 for group in range(GROUPS):
                     status, body = await here.ask(request(group, number))
-                    assert status == 200
+                    assert status == 200, body
                     cached += json.loads(body)["meta_info"]["cached_tokens"]
             # All but the first of each group find its shared tokens.
             assert cached == GROUPS * (EACH - 1) * (2 * LENGTH // 3)
