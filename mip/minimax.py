@@ -144,16 +144,16 @@ class _Game:
 
     def starts(self, forced: int) -> list[int]:
         """The largest caches that a policy can begin an episode with."""
-        whole = (1 << len(self.parents)) - 1
         level = {forced}
         for _ in range(self.capacity - forced.bit_count()):
-            level = {held | token for held in level for token in self._addable(held, whole)}
+            level = {held | token for held in level for token in self._addable(held)}
         return sorted(level)
 
-    def _addable(self, held: int, whole: int) -> Iterator[int]:
+    def _addable(self, held: int) -> Iterator[int]:
+        """The tokens, as masks, that keep a cache prefix-closed when they are added."""
         for token, parent in enumerate(self.parents):
             if not held >> token & 1 and (parent == ROOT or held >> parent & 1):
-                yield 1 << token & whole
+                yield 1 << token
 
     def histories(self, depth: int) -> list[Node] | None:
         """All histories of at most `depth` steps that lead to an end; None if too many."""
@@ -177,19 +177,23 @@ class _Game:
 
 
 def _pruned(nodes: list[Node]) -> list[Node]:
-    """The histories from which an end can be reached."""
-    alive = [node.ends for node in nodes]
-    for number in range(len(nodes) - 1, -1, -1):
-        if alive[number] and nodes[number].parent >= 0:
-            alive[nodes[number].parent] = True
-    place: dict[int, int] = {-1: -1}
-    kept: list[Node] = []
-    for number, node in enumerate(nodes):
-        if alive[number]:
-            place[number] = len(kept)
-            parent = place[node.parent]
-            kept.append(Node(node.function, node.forced, node.growth, parent, node.ends))
-    return kept
+    """The histories that lead to an end from which the next episode can go on."""
+    while True:
+        alive = [node.ends for node in nodes]
+        for number in range(len(nodes) - 1, -1, -1):
+            if alive[number] and nodes[number].parent >= 0:
+                alive[nodes[number].parent] = True
+        starts = {n.function for n, on in zip(nodes, alive, strict=True) if n.parent < 0 and on}
+        place: dict[int, int] = {-1: -1}
+        kept: list[Node] = []
+        for number, node in enumerate(nodes):
+            if alive[number] and not (node.ends and node.function not in starts):
+                place[number] = len(kept)
+                parent = place[node.parent]
+                kept.append(Node(node.function, node.forced, node.growth, parent, node.ends))
+        if len(kept) == len(nodes):
+            return kept
+        nodes = kept
 
 
 class _Program:
@@ -237,10 +241,7 @@ class _Program:
         ends: dict[int, list[int]] = {start: [] for start in self.start_of.values()}
         for number, node in enumerate(self.nodes):
             if node.ends:
-                if node.function in self.start_of:
-                    ends[self.start_of[node.function]].append(number)
-                else:
-                    exactly([(number, 1)])
+                ends[self.start_of[node.function]].append(number)
                 continue
             exactly([(number, -1), *((child, 1) for child in self.children[number])])
             for held in self.held[number]:
@@ -342,6 +343,7 @@ class _Program:
 
 
 def _matrix(entries: list[tuple[int, int, float]], rows: int, columns: int) -> Any:
+    """A sparse matrix from its entries (row, column, value)."""
     row, column, value = zip(*entries, strict=True) if entries else ((), (), ())
     return coo_array((np.array(value, dtype=float), (row, column)), shape=(rows, columns))
 
