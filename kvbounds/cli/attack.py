@@ -83,9 +83,9 @@ def attack(
     search = _search(target, seed, resume)
     _advance(search, evaluations or 640, over(SEARCH_SHARE), seconds, jobs, resume, quiet)
     best = search.result()
-    instance, score = shrink(best.instance, target, stop=over(0.7))
-    marking = look_for_violation(target, seed, [instance])
-    verdict = growth(target, replace(best, score=score), search.pool, grow=grow, stop=over(0.95))
+    marking = look_for_violation(target, seed, [best.instance])
+    verdict = growth(target, best, search.pool, grow=grow, stop=over(0.8))
+    instance, score = shrink(best.instance, target, stop=over(1))
     instance = instance.renamed(
         f"attack-{policy}",
         {"policy": policy, "shows": f"{policy} has ratio {score.text}", "seed": seed},
