@@ -126,7 +126,8 @@ def test_bad_usage(
     capsys: pytest.CaptureFixture[str], arguments: tuple[object, ...], message: str
 ) -> None:
     python = () if "--python" in arguments else ("--python", "/bin/true")
-    fails(call(capsys, "workers", "start", "--quiet", *python, *arguments), 2, message)
+    port = () if "--port" in arguments else ("--port", free_ports(2))
+    fails(call(capsys, "workers", "start", "--quiet", *python, *port, *arguments), 2, message)
 
 
 def test_no_sglang(capsys: pytest.CaptureFixture[str]) -> None:
