@@ -123,4 +123,9 @@ def test_validate(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "reports").glob("replay*.json")), ids=str)
 def test_committed_replays(path: Path) -> None:
-    conforms(read(path), "replay")
+    """A report of the whole replay holds one document a run, and the profile fitted to the last."""
+    report = read(path)
+    assert report["schema"] == "kvbounds/replays/1"
+    conforms(report["profile"], "profile")
+    for run in report["runs"].values():
+        conforms(run, "replay")
