@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from mip.least_makespan import LeastMakespan
 from mip.makespan_bounds import BOUNDS, least_costs
 from mip.routing_data import RoutingData
 from theory.cache import PrefixCache
-from theory.errors import InputError, MissingProofError, OptimumError
+from theory.errors import InputError, OptimumError
 from theory.eviction import RandomisedPolicy, make_policy
 from theory.load import route, serve
 from theory.routing.instance import Duration, RoutingInstance
@@ -17,55 +19,20 @@ __all__ = ["FixedEvictionOptimum", "solve_fixed_eviction"]
 
 
 @dataclass(frozen=True)
-class FixedEvictionOptimum:
+class FixedEvictionOptimum(LeastMakespan):
     """What is known about the least makespan under one eviction policy.
 
     Attributes
     ----------
-    makespan : int or Fraction
-        Of the best routing found, served again by `theory.load.serve`, in ms.
-    bound : int or Fraction
-        No routing has a smaller makespan under this policy, in ms.
-    proven : bool
-        Whether `makespan` is the optimum: it equals `bound`.
-    method : str
-        Who says so.
-    assignment : tuple of int
-        The worker of each query.
+    makespan, bound, proven, method, assignment
+        As in `LeastMakespan`, among the routings served by `theory.load.serve` under this policy.
     nodes : int
         Partial routings that were looked at.
     """
 
-    makespan: Duration
-    bound: Duration
-    proven: bool
-    method: str
-    assignment: tuple[int, ...]
+    remedy: ClassVar[str] = "raise the number of nodes or give fewer queries"
+
     nodes: int
-
-    def require(self) -> Duration:
-        """The optimum, in ms.
-
-        Raises
-        ------
-        MissingProofError
-            If it is not proven.
-        """
-        if not self.proven:
-            raise MissingProofError(
-                f"{self.method} ended with a makespan of {self.makespan} ms and the lower bound "
-                f"{self.bound} ms, without a proof of the optimum; raise the number of nodes or "
-                "give fewer queries"
-            )
-        return self.makespan
-
-    def check(self, makespan: Duration, who: str) -> None:
-        """Raise `OptimumError` if the schedule of `who` is better than the bound allows."""
-        if makespan < self.bound:
-            raise OptimumError(
-                f"{who} has a makespan of {makespan} ms, below the lower bound {self.bound} ms "
-                f"of {self.method}"
-            )
 
 
 def solve_fixed_eviction(

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import ClassVar
 
 from mip.belady import farthest_next_use
+from mip.least_makespan import LeastMakespan
 from mip.makespan_bounds import LowerBound, lower_bounds
 from mip.makespan_program import MakespanProgram
 from mip.makespan_start import best_start
 from mip.routing_data import RoutingData
 from mip.schedule import Schedule, schedule_cost
 from mip.solver import TOLERANCE, Outcome, solve
-from theory.errors import MissingProofError, OptimumError
+from theory.errors import OptimumError
 from theory.routing.instance import Duration, RoutingInstance, exact
 
 __all__ = ["MakespanOptimum", "offline_caches", "schedule_loads", "solve_makespan"]
@@ -24,82 +25,23 @@ LARGEST_PROGRAM = 100_000
 
 
 @dataclass(frozen=True)
-class MakespanOptimum:
-    """What is known about the least makespan.
+class MakespanOptimum(LeastMakespan):
+    """What is known about the least makespan over all routings and evictions.
 
     Attributes
     ----------
-    makespan : int or Fraction
-        Of the best schedule known, recomputed from it (`schedule_loads`), in ms.
-    bound : int or Fraction
-        No schedule has a smaller makespan, in ms.
-    proven : bool
-        Whether `makespan` is the optimum: it equals `bound`.
-    method : str
-        Who says so.
-    assignment : tuple of int
-        The worker of each query.
+    makespan, bound, proven, method, assignment
+        As in `LeastMakespan`; the makespan is recomputed from the schedule (`schedule_loads`).
     caches : tuple of (tuple of frozenset of int)
         For each worker what it holds after each of its queries.
     bounds : tuple of LowerBound
         The combinatorial bounds, the best one first.
-
-    Raises
-    ------
-    OptimumError
-        If the bound is above the makespan of the schedule.
     """
 
-    makespan: Duration
-    bound: Duration
-    proven: bool
-    method: str
-    assignment: tuple[int, ...]
+    remedy: ClassVar[str] = "raise the time limit or give fewer queries"
+
     caches: tuple[Schedule, ...]
     bounds: tuple[LowerBound, ...]
-
-    def __post_init__(self) -> None:
-        if self.makespan < self.bound:
-            raise OptimumError(
-                f"{self.method}: a schedule with makespan {self.makespan} ms is below the lower "
-                f"bound {self.bound} ms"
-            )
-        if self.proven and self.makespan != self.bound:
-            raise OptimumError(
-                f"{self.method}: {self.makespan} ms are called optimal, the bound is "
-                f"{self.bound} ms"
-            )
-
-    @property
-    def gap(self) -> Fraction:
-        """(makespan - bound) / makespan, exactly."""
-        if not self.makespan:
-            return Fraction(0)
-        return Fraction(self.makespan - self.bound) / Fraction(self.makespan)
-
-    def require(self) -> Duration:
-        """The optimum, in ms.
-
-        Raises
-        ------
-        MissingProofError
-            If it is not proven.
-        """
-        if not self.proven:
-            raise MissingProofError(
-                f"{self.method} ended with a makespan of {self.makespan} ms and the lower bound "
-                f"{self.bound} ms, without a proof of the optimum; raise the time limit or give "
-                "fewer queries"
-            )
-        return self.makespan
-
-    def check(self, makespan: Duration, who: str) -> None:
-        """Raise `OptimumError` if the schedule of `who` is better than the bound allows."""
-        if makespan < self.bound:
-            raise OptimumError(
-                f"{who} has a makespan of {makespan} ms, below the lower bound {self.bound} ms "
-                f"of {self.method}"
-            )
 
 
 def offline_caches(instance: RoutingInstance, assignment: Sequence[int]) -> tuple[Schedule, ...]:

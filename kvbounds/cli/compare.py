@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from enum import StrEnum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kvbounds.cli.fleet import (
+    Device,
+    DeviceOption,
+    LogOption,
+    ModelOption,
+    PageOption,
+    PortOption,
+    PythonOption,
+    check_workers,
+    read_requests,
+    start_workers,
+    worker_options,
+)
 from kvbounds.cli.output import (
     Format,
     FormatOption,
@@ -28,8 +40,6 @@ if TYPE_CHECKING:
     from empirical.sglang.target import Target
 
 __all__ = ["register"]
-
-_Device = StrEnum("_Device", {"cpu": "cpu", "cuda": "cuda"})
 
 
 def register(app: typer.Typer) -> None:
@@ -71,16 +81,12 @@ def compare(  # noqa: PLR0917 - typer calls it by keyword
     ] = None,
     eviction: Annotated[str, typer.Option(help="Of started workers.")] = "lru",
     capacity: Annotated[int, typer.Option(min=1, help="Tokens of a started worker.")] = 4096,
-    page_size: Annotated[int, typer.Option(min=1, help="Tokens a page of started workers.")] = 1,
-    device: Annotated[_Device, typer.Option(help="Where started workers run.")] = _Device.cpu,
-    model: Annotated[
-        str | None, typer.Option(help="A model's folder for started workers; random weights.")
-    ] = None,
-    port: Annotated[int, typer.Option(help="The first started worker's port.")] = 31000,
-    log_dir: Annotated[str | None, typer.Option(help="Keep the logs of started workers.")] = None,
-    python: Annotated[
-        str | None, typer.Option(help="The interpreter that has SGLang, if not this one.")
-    ] = None,
+    page_size: PageOption = 1,
+    device: DeviceOption = Device.cpu,
+    model: ModelOption = None,
+    port: PortOption = 31000,
+    log_dir: LogOption = None,
+    python: PythonOption = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds of silence after which a request has failed.")
     ] = 60,
@@ -100,16 +106,13 @@ def compare(  # noqa: PLR0917 - typer calls it by keyword
             where="compare",
             fix="use --trace FILE or --workload gsp:...",
         )
-    if (not worker) == (start is None):
-        raise InputError("give running workers or start some", fix="use --worker URL or --start N")
+    check_workers(worker, start)
     if not all(map(find_spec, ("aiohttp", "httptools", "prometheus_client"))):
         raise InputError("compare needs the gateway", fix='run pip install "kvbounds[gateway]"')
 
-    from pathlib import Path
-
     from empirical.compare import Comparison, milliseconds_per_miss
     from empirical.sglang.target import Target
-    from empirical.sglang.workers import WorkerOptions, fleet, interrupt_on_signals
+    from empirical.sglang.workers import interrupt_on_signals
     from theory.jsonfile import write_json
 
     plan = _plan(workload, trace, queries, output_tokens, seed)
@@ -118,22 +121,18 @@ def compare(  # noqa: PLR0917 - typer calls it by keyword
     with ExitStack() as stack:
         stack.enter_context(interrupt_on_signals())
         if start is not None:
-            options = WorkerOptions(
-                model=None if model is None else Path(model),
-                eviction=eviction,
-                capacity=capacity,
-                device=device.value,
-                page_size=page_size,
+            options = worker_options(model, eviction, capacity, device, page_size)
+            worker = start_workers(
+                stack,
+                plan,
+                options,
+                start,
+                port=port,
+                log_dir=log_dir,
+                python=python,
+                seed=seed,
+                quiet=quiet,
             )
-            plan.check_fits(capacity, page_size)
-            note(f"starting {start} worker{'s' * (start > 1)} on the {device.value}", quiet)
-            workers = fleet(
-                [options.seeded(seed + index) for index in range(start)],
-                range(port, port + start),
-                folder=None if log_dir is None else Path(log_dir),
-                python=python or sys.executable,
-            )
-            worker = [started.url for started in stack.enter_context(workers)]
         targets = [Target.ask(url) for url in worker or ()]
         if alpha_miss is None:
             alpha_miss = milliseconds_per_miss(plan, targets[0])
@@ -155,12 +154,8 @@ def _plan(
     workload: str | None, trace: str | None, queries: int | None, output_tokens: int, seed: int
 ) -> Plan:
     from empirical.sglang.plan import of_trace
-    from empirical.traces.mooncake import load
-    from empirical.traces.workload import parse
 
-    requests = load(trace, limit=queries) if trace is not None else parse(str(workload), seed)
-    if queries is not None and queries < len(requests):
-        requests = requests.select(range(queries))
+    requests = read_requests(trace, workload, queries, seed)
     return of_trace(requests, longest_output=output_tokens)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from enum import StrEnum
@@ -10,12 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kvbounds.cli.fleet import (
+    Device,
+    DeviceOption,
+    LogOption,
+    ModelOption,
+    PageOption,
+    PortOption,
+    PythonOption,
+    check_workers,
+    read_requests,
+    start_workers,
+    worker_options,
+)
 from kvbounds.cli.output import (
     Format,
     FormatOption,
     QuietOption,
     SeedOption,
-    note,
     print_json,
     print_table,
     progress,
@@ -30,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _Mode = StrEnum("_Mode", {"sequential": "sequential", "batch": "batch", "timestamps": "timestamps"})
-_Device = StrEnum("_Device", {"cpu": "cpu", "cuda": "cuda"})
 
 
 def register(app: typer.Typer) -> None:
@@ -68,16 +78,12 @@ def replay(  # noqa: PLR0917 - typer calls it by keyword
             min=1, help="Tokens a started worker holds; by default an instance's, or 4096."
         ),
     ] = None,
-    page_size: Annotated[int, typer.Option(min=1, help="Tokens a page of started workers.")] = 1,
-    device: Annotated[_Device, typer.Option(help="Where started workers run.")] = _Device.cpu,
-    model: Annotated[
-        str | None, typer.Option(help="A model's folder for started workers; random weights.")
-    ] = None,
-    port: Annotated[int, typer.Option(help="The first started worker's port.")] = 31000,
-    log_dir: Annotated[str | None, typer.Option(help="Keep the logs of started workers.")] = None,
-    python: Annotated[
-        str | None, typer.Option(help="The interpreter that has SGLang, if not this one.")
-    ] = None,
+    page_size: PageOption = 1,
+    device: DeviceOption = Device.cpu,
+    model: ModelOption = None,
+    port: PortOption = 31000,
+    log_dir: LogOption = None,
+    python: PythonOption = None,
     router: Annotated[str, typer.Option(help="The router.")] = "round-robin",
     mode: Annotated[
         _Mode, typer.Option(help="One by one, the queries of a step together, or as they arrived.")
@@ -101,15 +107,12 @@ def replay(  # noqa: PLR0917 - typer calls it by keyword
             where="replay",
             fix="use --instance FILE, --trace FILE or --workload gsp:...",
         )
-    if (not worker) == (start is None):
-        raise InputError("give running workers or start some", fix="use --worker URL or --start N")
-
-    from pathlib import Path
+    check_workers(worker, start)
 
     from empirical.replay import Replay
     from empirical.sglang.client import ServerError
     from empirical.sglang.target import Target
-    from empirical.sglang.workers import WorkerOptions, fleet, interrupt_on_signals
+    from empirical.sglang.workers import interrupt_on_signals
     from theory.jsonfile import write_json
     from theory.routing import make_router
 
@@ -120,22 +123,20 @@ def replay(  # noqa: PLR0917 - typer calls it by keyword
     with ExitStack() as stack:
         stack.enter_context(interrupt_on_signals())
         if start is not None:
-            options = WorkerOptions(
-                model=None if model is None else Path(model),
-                eviction=eviction or "lru",
-                capacity=capacity or fitting,
-                device=device.value,
-                page_size=page_size,
+            options = worker_options(
+                model, eviction or "lru", capacity or fitting, device, page_size
             )
-            plan.check_fits(options.capacity, page_size)
-            note(f"starting {start} worker{'s' * (start > 1)} on the {device.value}", quiet)
-            workers = fleet(
-                [options.seeded(seed + index) for index in range(start)],
-                range(port, port + start),
-                folder=None if log_dir is None else Path(log_dir),
-                python=python or sys.executable,
+            worker = start_workers(
+                stack,
+                plan,
+                options,
+                start,
+                port=port,
+                log_dir=log_dir,
+                python=python,
+                seed=seed,
+                quiet=quiet,
             )
-            worker = [started.url for started in stack.enter_context(workers)]
         targets = [Target.ask(url, seed + index) for index, url in enumerate(worker or ())]
         _check_eviction(targets, eviction)
         run = Replay(plan, targets, router, mode.value, seed, timeout)
@@ -178,12 +179,7 @@ def _plan(
 
         found = Instance.load(instance)
         return of_instance(found, cycles=cycles, stretch=stretch), found.capacity * stretch
-    from empirical.traces.mooncake import load
-    from empirical.traces.workload import parse
-
-    requests = load(trace, limit=queries) if trace is not None else parse(str(workload), seed)
-    if queries is not None and queries < len(requests):
-        requests = requests.select(range(queries))
+    requests = read_requests(trace, workload, queries, seed)
     return of_trace(requests, batch=batch, longest_output=output_tokens), 4096
 
 

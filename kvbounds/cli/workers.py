@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from kvbounds.cli.fleet import Device, worker_options
 from kvbounds.cli.output import QuietOption, SeedOption, note
 from theory.errors import InputError
 
 __all__ = ["register"]
-
-Device = StrEnum("Device", {"cpu": "cpu", "cuda": "cuda"})
 
 CountOption = Annotated[int, typer.Option(min=1, help="How many workers.")]
 DeviceOption = Annotated[Device, typer.Option(help="Where they run.")]
@@ -68,18 +66,11 @@ def start(  # noqa: PLR0917 - typer calls it by keyword
     """
     from pathlib import Path
 
-    from empirical.sglang.workers import WorkerOptions, fleet, interrupt_on_signals
+    from empirical.sglang.workers import fleet, interrupt_on_signals
 
     if tiny and model is not None:
         raise InputError("--tiny and --model exclude each other", where="--model")
-    options = WorkerOptions(
-        model=None if model is None else Path(model),
-        eviction=eviction,
-        capacity=capacity,
-        device=device.value,
-        page_size=page_size,
-        seed=seed,
-    )
+    options = worker_options(model, eviction, capacity, device, page_size)
     note(f"starting {count} worker{'s' * (count > 1)} on the {device.value}", quiet)
     with (
         interrupt_on_signals(),
