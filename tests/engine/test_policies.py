@@ -10,7 +10,7 @@ from theory.errors import PolicyError
 from theory.eviction import POLICIES
 from theory.model import Instance
 
-WITHOUT_KERNEL = {"rlt-token", "onlinemin", "2q", "arc", "gdsf", "s3-fifo"}
+WITHOUT_KERNEL = {"rlt-token", "2q", "arc", "gdsf", "s3-fifo"}
 """Served by `theory.cache.run` only."""
 
 SPECS = [
@@ -19,6 +19,7 @@ SPECS = [
     *(f"lru-k:uses={uses}" for uses in (1, 3)),
     *(f"tail-lru:threshold={threshold}" for threshold in (0, 1, 4)),
     "slru:threshold=3",
+    *(f"onlinemin:epoch={epoch}" for epoch in (0, 2, 3)),
 ]
 
 

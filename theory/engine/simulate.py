@@ -60,6 +60,17 @@ def _clock(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: Ste
     second_chance(flat.singles, capacity, name == "Clock", name != "Sieve", to)
 
 
+def _onlinemin(
+    flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts
+) -> None:
+    from theory.engine.onlinemin import seated_onlinemin
+    from theory.engine.twister import seeded
+    from theory.eviction.onlinemin import OnlineMIN
+
+    assert isinstance(policy, OnlineMIN)
+    seated_onlinemin(flat.singles, capacity, policy.epoch * capacity, seeded(seed), to)
+
+
 COMPILED: dict[str, Compiled] = {
     "theory.eviction.leaf_lru.LeafLRU": _lru,
     "theory.eviction.vllm_lru.VllmLRU": _vllm,
@@ -67,6 +78,7 @@ COMPILED: dict[str, Compiled] = {
     "theory.eviction.rlt_step.StepRLT": _rlt,
     "theory.eviction.random_leaf.RandomLeaf": _rlt,
     "theory.eviction.rlt_node.NodeRLT": _rlt_node,
+    "theory.eviction.onlinemin.OnlineMIN": _onlinemin,
     "theory.eviction.node_lru.NodeLRU": _ranked,
     "theory.eviction.sglang_lru.SGLangLRU": _ranked,
     "theory.eviction.fifo.FIFO": _ranked,

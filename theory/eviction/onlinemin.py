@@ -56,7 +56,7 @@ class OnlineMIN(RandomisedPolicy):
         self.epoch = epoch
         self.layers: list[set[int]] = []  # X_1, ..., X_m, low to high
         self.slots: list[int] = []  # s_1, ..., s_m
-        self.priority: dict[int, float] = {}
+        self.priority: dict[int, float] = {}  # of the tokens of C: others are drawn when they come
         self.virtual: set[int] = set()
         self.seat: dict[int, int] = {}  # token of C -> its seat in D
         self.owner: dict[int, int] = {}  # the inverse
@@ -129,13 +129,6 @@ class OnlineMIN(RandomisedPolicy):
             del self.slots[place]
             if place:
                 self.layers[place - 1] |= tokens
-            else:
-                self._forget(tokens)
-
-    def _forget(self, tokens: Iterable[int]) -> None:
-        for token in tokens:
-            if token not in self.virtual:
-                self.priority.pop(token, None)
 
     def _tidy(self) -> None:
         """Join layers that are no restriction to those above them."""
@@ -152,6 +145,7 @@ class OnlineMIN(RandomisedPolicy):
         """The token of lowest priority leaves C, and its seat becomes spare."""
         token = min(among, key=lambda t: (self.priority[t], t))
         self.virtual.remove(token)
+        del self.priority[token]
         if token in self.seat:
             del self.owner[self.seat.pop(token)]
 
