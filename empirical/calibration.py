@@ -20,6 +20,8 @@ __all__ = ["PROFILE", "REPLAY", "fit_times", "least_squares", "profile_of"]
 REPLAY = "kvbounds/replay/1"
 PROFILE = "kvbounds/profile/1"
 
+Columns = dict[str, NDArray[np.float64]]
+
 Estimate = dict[str, float]
 """A coefficient: its value and its 95 % interval, low to high."""
 
@@ -85,45 +87,59 @@ def fit_times(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ``fixed_ms``, ``alpha_cached_ms``, ``alpha_miss_ms`` and ``decode_ms``, ``context_ms``, each
         an estimate or None where the rows cannot tell; ``queries`` and ``r2``.
     """
-
-    def column(name: str) -> NDArray[np.float64]:
-        return np.array([row[name] for row in rows], dtype=np.float64)
-
-    hits, prompt, output = map(column, ("measured_hits", "prompt_tokens", "output_tokens"))
     fit: dict[str, Any] = {"queries": len(rows)}
-    first, fit["r2"] = (
-        least_squares(
-            {
-                "fixed_ms": np.ones(len(rows)),
-                "alpha_miss_ms": prompt - hits,
-                "alpha_cached_ms": hits,
-            },
-            column("ttft_ms"),
-        )
-        if len(rows) > 1
-        else (dict.fromkeys(("fixed_ms", "alpha_miss_ms", "alpha_cached_ms")), 0.0)
-    )
-    later = output - 1
-    decode, _ = (
-        least_squares(
-            {"decode_ms": later, "context_ms": later * prompt + later * (later + 1) / 2},
-            column("latency_ms") - column("ttft_ms"),
-        )
-        if (later > 0).sum() > 1
-        else (dict.fromkeys(("decode_ms", "context_ms")), 0.0)
-    )
-    return fit | first | decode
+    (first, ttft), (later, rest) = _first(rows), _later(rows)
+    found, fit["r2"] = least_squares(first, ttft) if len(rows) > 1 else (dict.fromkeys(first), 0.0)
+    enough = (later["decode_ms"] > 0).sum() > 1
+    decode, _ = least_squares(later, rest) if enough else (dict.fromkeys(later), 0.0)
+    return fit | found | decode
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> NDArray[np.float64]:
+    return np.array([row[name] for row in rows], dtype=np.float64)
+
+
+def _first(rows: Sequence[Mapping[str, Any]]) -> tuple[Columns, NDArray[np.float64]]:
+    """What the time to the first token is made of, and that time."""
+    hits = _column(rows, "measured_hits")
+    misses = _column(rows, "prompt_tokens") - hits
+    columns = {"fixed_ms": np.ones(len(rows)), "alpha_miss_ms": misses, "alpha_cached_ms": hits}
+    return columns, _column(rows, "ttft_ms")
+
+
+def _later(rows: Sequence[Mapping[str, Any]]) -> tuple[Columns, NDArray[np.float64]]:
+    """What the time of the other tokens is made of, and that time."""
+    later = _column(rows, "output_tokens") - 1
+    before = later * _column(rows, "prompt_tokens") + later * (later + 1) / 2
+    rest = _column(rows, "latency_ms") - _column(rows, "ttft_ms")
+    return {"decode_ms": later, "context_ms": before}, rest
+
+
+def _not_negative(columns: Columns, target: NDArray[np.float64]) -> dict[str, Estimate | None]:
+    """The best fit without negative times; what would be negative is 0, from 0 to 0."""
+    from scipy.optimize import nnls
+
+    told, _ = least_squares(columns, target)
+    names = [name for name in columns if told[name] is not None]
+    if not names:
+        return told
+    values, _ = nnls(np.column_stack([columns[name] for name in names]), target)
+    kept = {name: columns[name] for name, v in zip(names, values.tolist(), strict=True) if v > 0}
+    fit, _ = least_squares(kept, target)
+    none = {"value": 0.0, "low": 0.0, "high": 0.0}
+    return {name: told[name] and (fit[name] if name in kept else none) for name in columns}
 
 
 def profile_of(report: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The profile of the worker of a replay, for the simulated cluster.
 
-    A time that cannot be told is None; one that comes out below 0 is 0, its interval as fitted.
+    The best fit to the rows of the report in which no time is negative: a part of the model that
+    would come out negative is left out, and its time is 0. A time that cannot be told is None.
 
     Raises
     ------
     InputError
-        If the report has no fit, or a missed token takes no time at all.
+        If the report has no fit or no rows, or a missed token takes no time at all.
     """
     fit = report.get("fit")
     miss = fit.get("alpha_miss_ms") if isinstance(fit, dict) else None
@@ -139,19 +155,22 @@ def profile_of(report: Mapping[str, Any], where: str) -> dict[str, Any]:
             where=f"{where}#/fit/alpha_miss_ms",
             fix="replay more and longer queries on an idle machine",
         )
-    profile: dict[str, Any] = {
+    try:
+        times = _not_negative(*_first(report["rows"])) | _not_negative(*_later(report["rows"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"are no rows of a replay ({error!r})",
+            where=f"{where}#/rows",
+            fix="write the report with kvbounds replay --out",
+        ) from None
+    return {
         "schema": PROFILE,
         "name": report["name"],
         "workers": report["workers"],
         "queries": fit["queries"],
+        "fixed_ms": times["fixed_ms"],
+        "prefill_ms_per_token": times["alpha_miss_ms"],
+        "cached_ms_per_token": times["alpha_cached_ms"],
+        "decode_ms_per_sequence": times["decode_ms"],
+        "context_ms_per_token": times["context_ms"],
     }
-    for name, source in (
-        ("fixed_ms", "fixed_ms"),
-        ("prefill_ms_per_token", "alpha_miss_ms"),
-        ("cached_ms_per_token", "alpha_cached_ms"),
-        ("decode_ms_per_sequence", "decode_ms"),
-        ("context_ms_per_token", "context_ms"),
-    ):
-        found = fit.get(source)
-        profile[name] = found and {**found, "value": max(found["value"], 0.0)}
-    return profile

@@ -32,8 +32,8 @@ for eviction in lru kvbounds-leaf-lru kvbounds-rlt; do
     --device "$device" "${model[@]}" --timeout 120 --log-dir "$out/logs-$eviction" --quiet \
     --out "$out/cyclic-$eviction.json"
 done
-kvbounds replay --workload gsp:groups=6,prompts=8,lengths=256+512+1024,scale=1/2 --output-tokens 8 --start 1 \
-  --eviction kvbounds-rlt --capacity 2048 --device "$device" "${model[@]}" --timeout 120 \
+kvbounds replay --workload gsp:groups=6,prompts=16,lengths=512+1024+2048+4096,output=16 --output-tokens 16 \
+  --start 1 --eviction kvbounds-rlt --capacity 16384 --device "$device" "${model[@]}" --timeout 120 \
   --log-dir "$out/logs-workload" --quiet --out "$out/workload.json"
 kvbounds calibrate "$out/workload.json" --out "$out/profile.json"
 "$(dirname "$(command -v kvbounds)")/python" - "$out" <<'PY'

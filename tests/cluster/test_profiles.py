@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from empirical.calibration import PROFILE, profile_of
+from empirical.calibration import PROFILE, fit_times, profile_of
 from empirical.cluster.profiles import PROFILES, Profile, find_profile
 from theory.errors import InputError
 from theory.jsonfile import write_json
@@ -48,24 +48,23 @@ def test_memory_fraction_and_speed() -> None:
 
 def test_a_calibrated_profile_is_read_back(tmp_path: Path) -> None:
     """A lone query takes what was measured: 50 + 0.5 a miss, then 20 for each further token."""
-    report = {
-        "name": "cpu",
-        "workers": 1,
-        "fit": {
-            "queries": 9,
-            "fixed_ms": estimate(50.0),
-            "alpha_miss_ms": estimate(0.5),
-            "alpha_cached_ms": estimate(0.0),
-            "decode_ms": estimate(20.0),
-            "context_ms": None,
-        },
-    }
+    rows = [
+        {
+            "prompt_tokens": prompt,
+            "output_tokens": output,
+            "measured_hits": hits,
+            "ttft_ms": 50 + 0.5 * (prompt - hits),
+            "latency_ms": 50 + 0.5 * (prompt - hits) + 20 * (output - 1),
+        }
+        for prompt, hits, output in [(64, 0, 2), (64, 32, 3), (128, 64, 5), (256, 16, 2)]
+    ]
+    report = {"name": "cpu", "workers": [], "fit": fit_times(rows), "rows": rows}
     file = tmp_path / "cpu.json"
     write_json(file, profile_of(report, "report"))
     found = find_profile(str(file))
     assert found.name == "cpu"
-    assert found.request_ms + found.iteration(100, 0, 0, 0) == 50 + 0.5 * 100
-    assert found.iteration(0, 0, 1, 700) == 20
+    assert found.request_ms + found.iteration(100, 0, 0, 0) == pytest.approx(50 + 0.5 * 100)
+    assert found.iteration(0, 0, 1, 700) == pytest.approx(20)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adversary.families import cyclic
-from empirical.calibration import fit_times
+from empirical.calibration import fit_times, profile_of
 from empirical.sglang.plan import of_instance, vocabulary
 from tests.cli.command import call, fails
 from tests.sglang.processes import fake_python, free_ports, kvbounds, listening, until
@@ -129,19 +130,33 @@ ROWS = [
 def test_calibrate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report, profile = tmp_path / "report.json", tmp_path / "profile.json"
     value = {"schema": "kvbounds/replay/1", "name": "x", "workers": []}
-    report.write_text(json.dumps(value | {"fit": fit_times(ROWS)}))
+    report.write_text(json.dumps(value | {"fit": fit_times(ROWS), "rows": ROWS}))
     done = call(capsys, "calibrate", report, "--out", profile, "--format", "json")
     assert done.code == 0
     assert done.json == json.loads(profile.read_text())
     assert done.json["schema"] == "kvbounds/profile/1"
     assert done.json["prefill_ms_per_token"]["value"] == pytest.approx(0.25)
     assert done.json["decode_ms_per_sequence"]["value"] == pytest.approx(2)
-    report.write_text(
-        json.dumps(value | {"fit": fit_times([r | {"output_tokens": 1} for r in ROWS])})
-    )
+    short = [row | {"output_tokens": 1} for row in ROWS]
+    report.write_text(json.dumps(value | {"fit": fit_times(short), "rows": short}))
     table = call(capsys, "calibrate", report)
     assert table.code == 0
     assert "decode_ms_per_sequence       -  not told by this replay" in table.out
+
+
+def test_a_profile_has_no_negative_times() -> None:
+    """Where cached tokens seem to save time, the others are fitted without them."""
+    rows = [row | {"ttft_ms": 50 + 0.25 * row["prompt_tokens"]} for row in ROWS]
+    rows = [row | {"ttft_ms": row["ttft_ms"] - 0.5 * row["measured_hits"]} for row in rows]
+    fit = fit_times(rows)
+    assert fit["alpha_cached_ms"]["value"] == pytest.approx(-0.25)
+    report = {"name": "x", "workers": [], "fit": fit, "rows": rows}
+    profile = profile_of(report, "report")
+    assert profile["cached_ms_per_token"] == {"value": 0, "low": 0, "high": 0}
+    misses = np.array([row["prompt_tokens"] - row["measured_hits"] for row in rows])
+    slope, intercept = np.polyfit(misses, [row["ttft_ms"] for row in rows], 1)
+    assert profile["prefill_ms_per_token"]["value"] == pytest.approx(slope)
+    assert profile["fixed_ms"]["value"] == pytest.approx(intercept)
 
 
 def test_the_fit_is_exact_on_exact_times() -> None:
