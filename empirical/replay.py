@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from empirical.calibration import REPLAY, fit_times
 from empirical.sglang.client import Answer, ServerError, flush, generate
-from empirical.sglang.plan import FIRST_ID, Plan
+from empirical.sglang.plan import Plan
 from empirical.sglang.prediction import Request, page_trie, predict
 from empirical.sglang.target import Target
 from theory.model import Instance
@@ -84,10 +84,12 @@ class Replay:
     def run(self, on_done: Callable[[], None] = lambda: None) -> None:
         """Warm the workers up, empty their caches, and send everything.
 
+        The longest prompt warms them up, so that no time that is measured is of a first call.
         `on_done` is called after every answer. Interrupted, the replay keeps what has come back.
         """
+        longest = max(self.plan.prompts, key=len)
         for target in self.targets:
-            generate(target.url, range(FIRST_ID, FIRST_ID + 4), 2, timeout=self.timeout)
+            generate(target.url, longest, 2, timeout=self.timeout)
             flush(target.url)
         self._start = time.perf_counter()
         groups = [list(g) for _, g in groupby(range(len(self.plan.prompts)), self._together)]
