@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adversary import clock, granular, slack, tries, unbounded, yao
+from adversary import clock, granular, memoryless, slack, tries, unbounded, yao
 from adversary import cyclic as _cyclic
 from adversary.adaptive import chase
 from adversary.tries import Shape, at_least
@@ -205,6 +205,7 @@ FAMILIES: dict[str, Callable[..., Instance]] = {
     "perfect-frequency": unbounded.perfect_frequency,
     "fifo-batch": unbounded.fifo_batch,
     "clock-star": clock.clock_star,
+    "memoryless": memoryless.memoryless,
     "broom": broom,
     "chains": chains,
     "caterpillar": caterpillar,

@@ -350,6 +350,7 @@ def known(target: Target) -> Iterator[tuple[str, Instance]]:
     settings: dict[str, dict[str, int]] = {
         "cyclic": {"capacity": b, "length": length, "beta": beta},
         "clock-star": {"slots": k, "length": length},
+        "memoryless": {"slots": k, "length": length},
         "rlt-node": {"slots": k, "handle": length - 1},
         "three-chains": {"singles": k - 4, "length": length},
         "two-chains": {"size": size, "handle": length - 1},

@@ -142,6 +142,8 @@ def _rows() -> list[Bound]:
               "Theorem R4'", "lower", "rlt-step", where=(sp.Ge(ell, beta),)),
         Bound("slack-linear-lower", (1 - sp.exp(-2)) * k / 8, (k,), "batches, beta = l = k even",
               zero, "Theorem R4", "lower", "rlt-step"),
+        Bound("random-leaf-lower", k * (1 - (1 - 1 / k) ** r), (k, r), "single queries, r rounds a "
+              "phase; family memoryless", zero, "Raghavan and Snir 1989", "lower", "random-leaf"),
         Bound("rlt-node-lower", (k + 1) / 2, (k,), "single queries; family rlt-node", zero,
               "Theorem on node-granular marking", "lower", "rlt-node"),
         Bound("phase-upper", M * (1 + H(k - 1)), (M, k), "M tokens of the phase are absent at its "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from statistics import mean, stdev
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from theory.bounds import evaluate
 from theory.cache import run
 from theory.eviction import Step
 from theory.eviction.clock_clear import ClearClock
+from theory.exact import cycle_ratio
 from theory.exact.arena import Arena
 from theory.exact.solver import ExactRatio, exact_ratio
 from theory.model import Instance
@@ -195,3 +197,24 @@ def test_batches_refute_the_marker_ratio(
     assert sum(costs[-size:]) == sum(costs[-2 * size : -size]) == cost
     assert per_cycle(instance, "leaf-lru")[1] == best
     assert cost / best == above > evaluate("broom-exact", k=3)
+
+
+@pytest.mark.parametrize(("slots", "rounds"), [(1, 1), (2, 1), (2, 4), (3, 2), (3, 6)])
+def test_random_leaf_pays_for_junk_exactly(slots: int, rounds: int) -> None:
+    found = cycle_ratio(FAMILIES["memoryless"](slots=slots, rounds=rounds), "random-leaf")
+    bound = evaluate("random-leaf-lower", k=slots, r=rounds)
+    assert found.ratio is not None
+    assert bound <= found.ratio <= slots
+
+
+@pytest.mark.parametrize(("slots", "length"), [(4, 1), (8, 3)])
+def test_random_leaf_pays_for_junk_on_average(slots: int, length: int) -> None:
+    few, more = (FAMILIES["memoryless"](slots=slots, length=length).unrolled(n) for n in (1, 5))
+    costs = [
+        (run(more, "random-leaf", seed=s).misses - run(few, "random-leaf", seed=s).misses) / 8
+        for s in range(60)
+    ]
+    spread = 3 * stdev(costs) / len(costs) ** 0.5
+    assert optimum(more) - optimum(few) == 8
+    assert mean(costs) + spread >= evaluate("random-leaf-lower", k=slots, r=2 * slots)
+    assert mean(costs) - spread <= slots

@@ -69,6 +69,7 @@ def test_saved_and_read_again(family, tmp_path):
         ("perfect-frequency", {"length": 3}, (4, 3, 2, 1, 3)),
         ("fifo-batch", {}, (3, 2, 2, 2, 1)),
         ("clock-star", {"slots": 5, "length": 3}, (7, 3, 5, 1, 3)),
+        ("memoryless", {"slots": 5, "length": 3}, (7, 3, 5, 1, 3)),
         ("chains", {"capacity": 9, "lengths": [4, 3, 2], "beta": 2}, (9, 5, 5, 2, 2)),
         ("binary", {"capacity": 6, "depth": 3}, (6, 3, 4, 1, 3)),
     ],
@@ -97,6 +98,7 @@ def test_what_the_theorem_says_about_the_instance(family, given, about):
         ("clock-star", {"slots": 8, "length": 3}, "clock-clear", 300, 20),
         ("clock-star", {"slots": 8}, "leaf-lru", 160, 20),
         ("rlt-node", {"slots": 7, "handle": 2}, "leaf-lru", 2, 2),
+        ("memoryless", {"slots": 6, "length": 2}, "leaf-lru", 2, 2),
     ],
 )
 def test_cost_and_optimum_of_a_cycle(family, given, policy, cost, optimum):
@@ -243,6 +245,7 @@ def test_rlt_node_pays_half_of_k_a_pair(slots, handle):
         ("broom", {"leaves": 3, "capacity": 9, "against": "leaf-lru"}, "cached at once"),
         ("two-chains", {"size": 0}, "parameter size"),
         ("clock-star", {"slots": 1}, "parameter slots"),
+        ("memoryless", {"slots": 257}, "parameter slots"),
         ("rlt-node", {"slots": 1}, "parameter slots"),
         ("perfect-frequency", {"times": 1}, "parameter times"),
         ("forest", {"nodes": 3, "index": 4}, "there are 4 forests"),

@@ -231,6 +231,18 @@ ROWS: tuple[Claim, ...] = (
         "exact solver",
     ),
     Claim(
+        "random-leaf-lower",
+        "Without marks a uniformly random leaf has ratio at least k (1 - (1 - 1/k)^r), for every "
+        "r: k in the limit, as bad as Leaf-LRU.",
+        "single queries on a broom with k + 1 leaves",
+        "proved",
+        "Junk leaves with probability 1/k at each miss, and a round costs at least one while it "
+        "is there; the exact cost of small cycles and means over seeds are above it.",
+        "pytest theory/test_other_policies.py -k random_leaf",
+        "Raghavan and Snir 1989",
+        "random-leaf-lower",
+    ),
+    Claim(
         "rlt-node",
         "Drawing whole radix nodes loses the logarithm: ratio at least (k + 1)/2.",
         "single queries",
