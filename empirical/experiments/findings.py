@@ -25,7 +25,7 @@ def findings(panel: Panel, rows: Sequence[Row]) -> list[dict[str, Any]]:
         # The paper's Leaf-LRU is what SGLang ships; that evicts whole nodes.
         shipped = [method.replace("leaf-lru", "sglang-lru") for method in reported]
         return [
-            step
+            {"panel": panel.name, **step}
             for chain in (reported, shipped)
             for metric, wanted in (
                 ("hit_rate", "higher"),
@@ -36,7 +36,9 @@ def findings(panel: Panel, rows: Sequence[Row]) -> list[dict[str, Any]]:
         ]
     first = panel.methods[0].label
     return [
-        gain for method in panel.methods[1:] for gain in gains(panel, rows, first, method.label)
+        {"panel": panel.name, **gain}
+        for method in panel.methods[1:]
+        for gain in gains(panel, rows, first, method.label)
     ]
 
 

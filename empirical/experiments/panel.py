@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from empirical.experiments.setting import Setting
+from empirical.experiments.setting import Setting, is_file
 from empirical.experiments.sweep import Row, Sweep
 
 __all__ = ["Method", "Panel", "Point", "pick"]
@@ -67,6 +67,12 @@ class Panel:
     note: str = ""
     reference: Mapping[tuple[str, str], Mapping[str, float]] = field(default_factory=dict)
 
+    @property
+    def files(self) -> list[str]:
+        """The trace files that it needs, by name."""
+        named = dict.fromkeys(setting.workload for _, _, setting in self.cells())
+        return [name for name in named if is_file(name)]
+
     def cells(self) -> Iterator[tuple[Point, Method, Setting]]:
         """Every point with every method."""
         for point in self.points:
@@ -80,7 +86,7 @@ class Panel:
                 )
 
     def run(self, sweep: Sweep, seeds: Sequence[int], *, queries: int | None = None) -> list[Row]:
-        """One row for each point and method, with ``point`` and ``method`` as labelled here.
+        """One row for each point and method, with ``panel``, ``point`` and ``method`` added.
 
         What the paper reports for a row, if anything, is under ``paper``.
         """
@@ -88,7 +94,7 @@ class Panel:
         rows = sweep.rows([setting.but(queries=queries) for _, _, setting in cells], seeds)
         for (point, method, _), row in zip(cells, rows, strict=True):
             row["method"] = method.label
-            row["axis"], row["point"] = self.axis, point.label
+            row["panel"], row["axis"], row["point"] = self.name, self.axis, point.label
             if (point.label, method.label) in self.reference:
                 row["paper"] = dict(self.reference[point.label, method.label])
         return rows

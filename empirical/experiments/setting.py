@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from empirical.cluster.metrics import hit_rate_bound, summary, timings
@@ -13,11 +15,11 @@ from empirical.cluster.profiles import Profile, find_profile
 from empirical.cluster.simulate import ClusterRun, simulate
 from empirical.cluster.worker import Batching
 from empirical.traces import mooncake, workload
-from empirical.traces.arrivals import PROCESSES, retime
+from empirical.traces.arrivals import PROCESSES, retime, stretch
 from empirical.traces.base import Trace
 from theory.errors import InputError
 
-__all__ = ["Setting"]
+__all__ = ["Setting", "is_file", "trace_file"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Setting:
     Attributes
     ----------
     workload : str
-        A workload (see `empirical.traces.workload`), or a trace file (``.jsonl``, ``.jsonl.gz``).
+        A workload (see `empirical.traces.workload`), or a trace file (``.jsonl``, ``.jsonl.gz``),
+        looked for in the folder KVBOUNDS_TRACES too.
     router, eviction : str
         See `theory.routing` and `empirical.cluster.evictions`.
     workers : int
@@ -41,8 +44,8 @@ class Setting:
     queries : int, optional
         Only the first so many rows.
     arrivals : str
-        ``trace`` (its timestamps), ``poisson:rate=12``, ``bursty:rate=12,cv=4``,
-        ``regular:rate=12`` or ``closed:clients=128``.
+        ``trace`` (its timestamps), ``trace:stretch=2`` (everything takes twice as long),
+        ``poisson:rate=12``, ``bursty:rate=12,cv=4``, ``regular:rate=12`` or ``closed:clients=128``.
     think_ms : float
         Between an answer and what waits for it.
     speed : float
@@ -145,9 +148,10 @@ class Setting:
         return found | timings(run) if timed else found
 
 
-ARRIVAL_KEYS = {"trace": (), "closed": ("clients",)} | {
+ARRIVAL_KEYS = {"trace": ("stretch",), "closed": ("clients",)} | {
     name: ("rate", "cv") if name == "bursty" else ("rate",) for name in PROCESSES
 }
+OPTIONAL = ("cv", "stretch")
 
 
 def _arrivals(text: str) -> tuple[str, dict[str, float]]:
@@ -168,22 +172,35 @@ def _arrivals(text: str) -> tuple[str, dict[str, float]]:
         except (ValueError, ZeroDivisionError):
             raise InputError(f"cannot read {part!r}", where="arrivals") from None
     for key in ARRIVAL_KEYS[kind]:
-        if key not in values and key != "cv":
+        if key not in values and key not in OPTIONAL:
             raise InputError(
                 f"{kind} needs a {key}", where="arrivals", fix=f"write {kind}:{key}=12"
             )
     return kind, values
 
 
+def is_file(workload: str) -> bool:
+    """Whether a workload is a trace file, by its name."""
+    return workload.endswith((".jsonl", ".jsonl.gz")) and ":" not in workload
+
+
+def trace_file(name: str) -> Path:
+    """A trace file where it is named, or in the folder KVBOUNDS_TRACES."""
+    folder = os.environ.get("KVBOUNDS_TRACES", "")
+    path = Path(name)
+    if path.is_file() or not folder or path.is_absolute():
+        return path
+    return Path(folder) / path
+
+
 @lru_cache(maxsize=4)
 def _trace(source: str, arrivals: str, queries: int | None, seed: int) -> Trace:
-    if source.endswith((".jsonl", ".jsonl.gz")) and ":" not in source:
-        found = mooncake.load(source)
-    else:
-        found = workload.parse(source, seed)
+    found = mooncake.load(trace_file(source)) if is_file(source) else workload.parse(source, seed)
     if queries is not None and queries < len(found):
         found = found.select(range(queries))
     kind, values = _arrivals(arrivals)
     if kind in PROCESSES:
         found = retime(found, kind, seed=seed, **values)
+    if "stretch" in values:
+        found = stretch(found, values["stretch"])
     return found

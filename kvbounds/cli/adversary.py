@@ -20,6 +20,8 @@ from theory.jsonfile import dumps
 
 __all__ = ["register", "settings"]
 
+FAMILY, LIST = "kvbounds/family/1", "kvbounds/families/1"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
@@ -97,7 +99,7 @@ def adversary(  # noqa: PLR0917 - typer calls it by keyword
         "cycle": len(instance.cycle),
     }
     if output is Format.json:
-        print_json({**summary, "notes": dict(instance.notes)})
+        print_json({"schema": FAMILY, **summary, "notes": dict(instance.notes)})
     else:
         print_table([list(summary.values())], list(summary))
         print(f"shows: {instance.notes['shows']}")
@@ -134,10 +136,11 @@ def _list_families(output: Format) -> None:
     if output is Format.json:
         print_json(
             {
+                "schema": LIST,
                 "families": [
                     {"family": name, "parameters": parameters(name), "about": _about(build)}
                     for name, build in FAMILIES.items()
-                ]
+                ],
             }
         )
         return

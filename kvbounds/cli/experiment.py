@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+SCHEMA, LIST = "kvbounds/experiment/1", "kvbounds/experiments/1"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
@@ -58,13 +60,14 @@ def experiment(
     from empirical.experiments.paper import PANELS
     from empirical.experiments.question_panels import QUESTION_PANELS
     from empirical.experiments.sweep import Sweep
+    from empirical.experiments.trace_panels import TRACE_PANELS
 
-    known = PANELS | QUESTION_PANELS
+    known = PANELS | QUESTION_PANELS | TRACE_PANELS
 
     if backend not in ("loky", "ray"):
         raise InputError(f"unknown backend {backend!r}", where="--backend", fix="loky or ray")
     if name == "list":
-        print_table([(p.name, p.title) for p in known.values()], ("name", "what"), left=2)
+        _list(list(known.values()), output)
         return
     if name not in known and name not in ("paper", "questions"):
         raise InputError(
@@ -72,6 +75,8 @@ def experiment(
             where="experiment",
             fix=f"choose from {', '.join(known)}, paper, questions, list",
         )
+    for file in known[name].files if name in known else ():
+        _check_trace(file)
     folder = None if out is None else Path(out)
     if folder is not None:
         try:
@@ -86,11 +91,12 @@ def experiment(
     )
     chosen = range(seed, seed + seeds)
     if name == "questions":
+        from empirical.experiments.questions import SCHEMA as QUESTIONS
         from empirical.experiments.questions import answer_all
 
         answers = answer_all(sweep, chosen, queries=queries, folder=folder)
         if output is Format.json:
-            print_json({"experiment": name, "answers": answers})
+            print_json({"schema": QUESTIONS, "answers": answers})
         else:
             for answer in answers:
                 print(f"{answer['number']}. {answer['question']}\n   {answer['answer']}\n")
@@ -100,10 +106,30 @@ def experiment(
     if output is Format.json:
         rows = [row for result in results for row in result["rows"]]
         findings = [finding for result in results for finding in result["findings"]]
-        print_json({"experiment": name, "rows": rows, "findings": findings})
+        print_json({"schema": SCHEMA, "experiment": name, "rows": rows, "findings": findings})
         return
     for panel, result in zip(panels, results, strict=True):
         _print(panel, result)
+
+
+def _list(panels: list[Panel], output: Format) -> None:
+    if output is Format.json:
+        listed = [{"name": p.name, "title": p.title, "needs": p.files} for p in panels]
+        print_json({"schema": LIST, "experiments": listed})
+        return
+    rows = [(p.name, p.title, ", ".join(p.files)) for p in panels]
+    print_table(rows, ("name", "what", "traces"), left=3)
+
+
+def _check_trace(file: str) -> None:
+    from empirical.experiments.setting import trace_file
+
+    if not trace_file(file).is_file():
+        raise InputError(
+            "is not at hand",
+            where=file,
+            fix="name its folder in the environment variable KVBOUNDS_TRACES",
+        )
 
 
 def _panel(
@@ -114,9 +140,9 @@ def _panel(
 
     rows = panel.run(sweep, seeds, queries=queries)
     found = findings(panel, rows)
-    result = {"experiment": panel.name, "rows": rows, "findings": found}
+    result = {"schema": SCHEMA, "experiment": panel.name, "rows": rows, "findings": found}
     if folder is not None:
-        write_json(folder / f"{panel.name}.json", {"schema": "kvbounds/experiment/1", **result})
+        write_json(folder / f"{panel.name}.json", result)
         lines = "\n".join(f"- {line}" for line in sentences(found))
         text = f"# {panel.title}\n\n{panel_markdown(panel, rows)}\n\n{lines}\n"
         if len(panel.points) > 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from empirical.experiments.sweep import Row
 
 __all__ = ["register"]
+
+SCHEMA = "kvbounds/simulate/1"
 
 _Window = StrEnum("_Window", {"all": "all", "last_half": "last-half"})
 _Scheduler = StrEnum("_Scheduler", {"prefill_first": "prefill-first", "mixed": "mixed"})
@@ -93,11 +94,12 @@ def simulate(  # noqa: PLR0917 - typer calls it by keyword
         )
     if trace is not None and not trace.endswith((".jsonl", ".jsonl.gz")):
         raise InputError("is no .jsonl or .jsonl.gz file", where=trace, fix="convert it first")
-    if trace is not None and not Path(trace).is_file():
+    from empirical.experiments.setting import Setting, trace_file
+
+    if trace is not None and not trace_file(trace).is_file():
         raise InputError("cannot be read (no such file)", where=trace, fix="check the path")
 
     from empirical.cluster.evictions import EVICTIONS, make_cache
-    from empirical.experiments.setting import Setting
     from empirical.experiments.sweep import Sweep
     from theory.routing import ROUTERS, make_router
 
@@ -131,7 +133,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by keyword
     chosen = [base.but(router=r, eviction=e) for e in evictions for r in routers]
     rows = sweep.rows(chosen, range(seed, seed + seeds))
     if output is Format.json:
-        print_json({"setting": _common(base), "rows": rows})
+        print_json({"schema": SCHEMA, "setting": _common(base), "rows": rows})
     else:
         print_rows(rows, title=_title(base, rows), timings=timings)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep"]
 
-SCHEMA = "kvbounds/sweep/1"
+SCHEMA, PRINTED = "kvbounds/sweep/1", "kvbounds/forests/1"
 SAVE_EVERY = 50
 
 
@@ -145,7 +145,8 @@ def _print(rows: list[Row], output: Format) -> None:
         for row, count, cut in worst_rows(rows)
     ]
     if output is Format.json:
-        print_json({"instances": len(rows), "cells": cells, "rows": [r.to_json() for r in rows]})
+        told = [row.to_json() for row in rows]
+        print_json({"schema": PRINTED, "instances": len(rows), "cells": cells, "rows": told})
     elif cells:
         header = list(cells[0])
         for shown in cells:

@@ -71,11 +71,16 @@ def test_finished_runs_are_kept(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         ([*TINY, "--arrivals", "closed"], "closed needs a clients"),
         (["experiment", "ablations"], "unknown experiment 'ablations'"),
         (["experiment", "ablation", "--backend", "slurm"], "unknown backend 'slurm'"),
+        (["experiment", "lbgr-traces"], "in the environment variable KVBOUNDS_TRACES"),
     ],
 )
 def test_bad_input_is_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
 ) -> None:
+    monkeypatch.delenv("KVBOUNDS_TRACES", raising=False)
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err

@@ -8,8 +8,9 @@ import pytest
 
 from empirical.calibration import PROFILE, fit_times, profile_of
 from empirical.cluster.profiles import PROFILES, Profile, find_profile
+from tests.docs.test_formats import conforms
 from theory.errors import InputError
-from theory.jsonfile import write_json
+from theory.jsonfile import read_json, write_json
 
 
 def estimate(value: float) -> dict[str, float]:
@@ -61,6 +62,7 @@ def test_a_calibrated_profile_is_read_back(tmp_path: Path) -> None:
     report = {"name": "cpu", "workers": [], "fit": fit_times(rows), "rows": rows}
     file = tmp_path / "cpu.json"
     write_json(file, profile_of(report, "report"))
+    conforms(read_json(file), "profile")
     found = find_profile(str(file))
     assert found.name == "cpu"
     assert found.request_ms + found.iteration(100, 0, 0, 0) == pytest.approx(50 + 0.5 * 100)

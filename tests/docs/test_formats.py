@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import jsonschema
 import pytest
 
 from adversary.routing import witnesses
+from empirical.experiments.questions import answer_all
 from tests.cli.command import Done, call, command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,23 +82,76 @@ def test_exact_ratios(run: Run, tmp_path: Path) -> None:
     conforms(read(ratio)["instance"], "instance")
     conforms(printed(run, *STAR, "--policy", "mru"), "exact")
     sweep = tmp_path / "sweep.json"
-    run("exact", "--all-forests", "3", "--capacity", "2", "--jobs", "1", "--out", sweep)
+    forests = ("exact", "--all-forests", "3", "--capacity", "2", "--jobs", "1", "--out", sweep)
+    conforms(printed(run, *forests), "forests")
     conforms(read(sweep), "sweep")
 
 
 def test_worst_cases(run: Run, tmp_path: Path) -> None:
     instance = tmp_path / "instance.json"
-    run("adversary", "cyclic", "--capacity", "5", "-L", "2", "--out", instance)
+    cyclic = ("adversary", "cyclic", "--capacity", "5", "-L", "2", "--out", instance)
+    conforms(printed(run, *cyclic), "family")
     conforms(read(instance), "instance")
+    conforms(command("adversary", "--list", "--format", "json").json, "families")
     conforms(printed(run, "ratio", "--instance", instance), "ratio")
 
 
 @pytest.mark.slow
-def test_attacks(run: Run) -> None:
+def test_attacks(run: Run, tmp_path: Path) -> None:
     attack = ("attack", "--policy", "mru", "--capacity", "2", "--evaluations", "20", "--jobs", "1")
-    found = printed(run, *attack)
+    state = tmp_path / "state.json"
+    found = printed(run, *attack, "--resume", state)
     conforms(found, "attack")
     conforms(found["witness"], "instance")
+    conforms(read(state), "search")
+    for candidate in read(state)["pool"]:
+        conforms(candidate["instance"], "instance")
+
+
+@pytest.mark.slow
+def test_the_zoo(run: Run, tmp_path: Path, trace: Path) -> None:
+    policies = ("--policy", "leaf-lru,rlt,mru", "--trace", trace, "--blocks", "100")
+    zoo = ("zoo", *policies, "--capacity", "3", "--evaluations", "20", "--out", tmp_path)
+    conforms(printed(run, *zoo), "zoo")
+    conforms(read(tmp_path / "zoo.json"), "zoo")
+    for row in read(tmp_path / "zoo.json")["rows"]:
+        conforms(row["witness"], "instance")
+
+
+def test_simulations(run: Run, tmp_path: Path) -> None:
+    runs = tmp_path / "runs.json"
+    tiny = ("simulate", *WORKLOAD, "--workers", "2", "--router", "lbgr,cache-aware")
+    conforms(printed(run, *tiny, "--seeds", "2", "--out", runs), "simulate")
+    conforms(read(runs), "runs")
+    conforms(printed(run, *tiny, "--window", "last-half", "--timings"), "simulate")
+
+
+@pytest.mark.parametrize("panel", ["ablation", "order"])  # with the paper's numbers, and without
+def test_experiments(run: Run, tmp_path: Path, panel: str) -> None:
+    tiny = ("experiment", panel, "--queries", "12", "--jobs", "1", "--out", tmp_path)
+    found = printed(run, *tiny, "--seeds", "2")
+    conforms(found, "experiment")
+    assert read(tmp_path / f"{panel}.json") == found
+    conforms(read(tmp_path / "runs.json"), "runs")
+    conforms(printed(run, *tiny, "--seeds", "1"), "experiment")
+
+
+def test_the_list_of_experiments(run: Run) -> None:
+    listed = printed(run, "experiment", "list")
+    conforms(listed, "experiments")
+    needs = {one["name"]: one["needs"] for one in listed["experiments"]}
+    assert needs["ablation"] == []
+    assert "mooncake_conversation_trace.jsonl" in needs["lbgr-traces"]
+
+
+def test_answers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two questions: one that needs no cluster, one that does."""
+    two = functools.partial(answer_all, only=(2, 3))
+    monkeypatch.setattr("empirical.experiments.questions.answer_all", two)
+    tiny = ("--queries", "12", "--seeds", "2", "--jobs", "1", "--out", tmp_path)
+    found = printed(run, "experiment", "questions", *tiny)
+    conforms(found, "questions")
+    assert read(tmp_path / "questions.json") == found
 
 
 def test_makespans(run: Run, tmp_path: Path) -> None:
@@ -125,7 +180,12 @@ def test_validate(run: Run, tmp_path: Path) -> None:
 def test_committed_replays(path: Path) -> None:
     """A report of the whole replay holds one document a run, and the profile fitted to the last."""
     report = read(path)
-    assert report["schema"] == "kvbounds/replays/1"
+    conforms(report, "replays")
     conforms(report["profile"], "profile")
     for run in report["runs"].values():
         conforms(run, "replay")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "reports").glob("compare*.json")), ids=str)
+def test_committed_comparisons(path: Path) -> None:
+    conforms(read(path), "compare")

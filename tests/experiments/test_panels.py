@@ -16,12 +16,18 @@ from empirical.experiments.panel import Panel, pick
 from empirical.experiments.paper import ABLATION, FOUR, PANELS
 from empirical.experiments.questions import answer_all
 from empirical.experiments.report import draw, panel_markdown
+from empirical.experiments.setting import is_file
 from empirical.experiments.sweep import Sweep
+from empirical.experiments.trace_panels import LBGR_TRACES, TRACE_PANELS
 from empirical.traces.workload import WORKLOADS
 from theory.routing import make_router
 from theory.routing.lbgr import LBGR
 
-ALL = [*PANELS.values(), *question_panels.QUESTION_PANELS.values()]
+ALL = [
+    *PANELS.values(),
+    *question_panels.QUESTION_PANELS.values(),
+    *TRACE_PANELS.values(),
+]
 
 
 @pytest.mark.parametrize("panel", ALL, ids=lambda panel: panel.name)
@@ -29,7 +35,7 @@ def test_panels_name_what_exists(panel: Panel) -> None:
     for point, method, setting in panel.cells():
         make_router(method.router)
         make_cache(method.eviction, [], 1)
-        assert setting.workload.partition(":")[0] in WORKLOADS
+        assert is_file(setting.workload) or setting.workload.partition(":")[0] in WORKLOADS
         assert len(setting.profiles()) == setting.workers
         assert point.label
     labels = [(point.label, method.label) for point, method, _ in panel.cells()]
@@ -44,6 +50,14 @@ def test_the_default_of_lbgr_is_a_row_of_its_sensitivity_table() -> None:
     assert isinstance(router, LBGR)
     assert isinstance(default, LBGR)
     assert router.settings == default.settings
+
+
+def test_the_traces_are_at_hand(traces: Path) -> None:
+    """Three queries of each, in the order of the file and with its times."""
+    for name in LBGR_TRACES.files:
+        assert (traces / name).is_file()
+    rows = replace(LBGR_TRACES, methods=LBGR_TRACES.methods[:1]).run(Sweep(), range(1), queries=3)
+    assert [row["requests"] for row in rows] == [3] * len(LBGR_TRACES.points)
 
 
 def test_the_ablation_stands_beside_the_paper(tmp_path: Path) -> None:

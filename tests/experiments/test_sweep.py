@@ -26,6 +26,19 @@ def test_the_trace_can_keep_its_seed() -> None:
     assert one.trace().timestamp.tolist() == two.trace().timestamp.tolist()
 
 
+def test_a_trace_keeps_its_times_or_is_stretched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = '{"timestamp": %d, "input_length": 8, "output_length": 1, "hash_ids": [%d]}\n'
+    (tmp_path / "two.jsonl").write_text(row % (0, 1) + row % (40, 2))
+    setting = Setting("two.jsonl", workers=1)
+    with pytest.raises(InputError, match=r"two\.jsonl"):
+        setting.trace()
+    monkeypatch.setenv("KVBOUNDS_TRACES", str(tmp_path))
+    assert setting.trace().timestamp.tolist() == [0, 40]
+    assert setting.but(arrivals="trace:stretch=2.5").trace().timestamp.tolist() == [0, 100]
+
+
 def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = [TINY.but(seed=seed) for seed in range(4)]
     done: list[tuple[int, int]] = []
@@ -74,6 +87,7 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
         ({"arrivals": "poisson:speed=3"}, "no key 'speed'"),
         ({"arrivals": "poisson:rate=x"}, "cannot read"),
         ({"arrivals": "now"}, "unknown arrivals"),
+        ({"arrivals": "trace:stretch=0"}, "stretch"),
         ({"arrivals": "closed:clients=0"}, "clients"),
         ({"workers": 0}, "0 workers"),
         ({"profile": "llama-3.1-8b-l40,llama-3.1-8b-l40,x"}, "3 profiles for 2 workers"),

@@ -20,6 +20,7 @@ from empirical.sglang.plan import Plan, of_trace
 from empirical.sglang.target import Target
 from empirical.traces.workload import parse
 from kvbounds.cli import main
+from tests.docs.test_formats import conforms
 from theory.errors import InputError
 from theory.routing.index import PrefixIndex
 
@@ -242,7 +243,7 @@ class TestCommand:
         assert DIRECT in rows
         assert "kvbounds round-robin" in rows
         report = json.loads(path.read_text())
-        assert report["schema"] == "kvbounds/compare/1"
+        conforms(report, "compare")
         assert [row["answered"] for row in report["rows"]] == [12, 12]
         assert "127.0.0.1" not in path.read_text()
 
