@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from theory.errors import InadmissibleStepError, InputError, PolicyError
-from theory.eviction import EvictionPolicy, make_policy
+from theory.eviction import EvictionPolicy, RandomisedPolicy, make_policy
 from theory.eviction.base import Step
 from theory.model import Instance, check_capacity
 from theory.trie import ROOT, TokenTrie
@@ -128,6 +128,30 @@ class PrefixCache:
 
     def begin(self, step: Sequence[int]) -> Step:
         """Lock the footprint of `step` and tell the policy; evictions may follow."""
+        told = self._lock(step)
+        self.policy.on_step(told)
+        return told
+
+    def begin_each(self, step: Sequence[int]) -> list[PrefixCache]:
+        """Begin a step in copies, one for each equally likely toss of the policy's coins.
+
+        What `begin` does at random, for exact laws; this cache stays as it is. Where the policy
+        tosses no coins before it chooses, there is one copy.
+        """
+        start = self.fork()
+        told = start._lock(step)
+        if not isinstance(start.policy, RandomisedPolicy):
+            start.policy.on_step(told)
+            return [start]
+        begun = []
+        for policy in start.policy.tosses(told):
+            new = start._copy()
+            new.policy, policy.cache = policy, new
+            begun.append(new)
+        return begun
+
+    def _lock(self, step: Sequence[int]) -> Step:
+        """Open a step: what the policy is to be told."""
         if self._open is not None:
             raise InputError("the step before is not finished", where=f"step {self.steps}")
         queries = tuple(dict.fromkeys(step))
@@ -159,7 +183,6 @@ class PrefixCache:
             recomputed = tuple(sorted(q for q in queries if q in self._cached))
         self._locked = locked
         self._open = told, [], recomputed
-        self.policy.on_step(told)
         return told
 
     @property
@@ -264,6 +287,12 @@ class PrefixCache:
 
     def fork(self) -> PrefixCache:
         """An independent copy: both can go on from here, with the same coins ahead of them."""
+        new = self._copy()
+        new.policy = self.policy.fork(new)
+        return new
+
+    def _copy(self) -> PrefixCache:
+        """A copy that wants a policy."""
         new = object.__new__(PrefixCache)
         new.trie, new.capacity, new.match, new.steps = (
             self.trie,
@@ -281,7 +310,6 @@ class PrefixCache:
         if self._open is not None:
             step, evicted, recomputed = self._open
             new._open = step, list(evicted), recomputed
-        new.policy = self.policy.fork(new)
         return new
 
 

@@ -18,8 +18,7 @@ from theory.model import Instance
 from theory.trie import TokenTrie
 
 NODE = [f"{name}:granularity=node" for name in ("fifo", "filo", "lfu", "slru", "mru")]
-WITHOUT_LAW = {"onlinemin"}  # its coins are not tossed when it chooses; see its own tests
-SPECS = [*(name for name in POLICIES if name not in WITHOUT_LAW), *NODE]
+SPECS = [*POLICIES, *NODE]
 
 
 def random_instance(seed: int) -> Instance | None:

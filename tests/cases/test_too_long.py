@@ -13,7 +13,7 @@ from theory.trie import TokenTrie
 TRIE, (LONG, SHORT) = TokenTrie.from_sequences(["abcdefgh", "abx"])
 
 
-@pytest.mark.parametrize("policy", sorted(set(POLICIES) - {"onlinemin"}))  # it gives no state
+@pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_the_cache_refuses_it_and_goes_on(policy: str) -> None:
     cache = PrefixCache(TRIE, 4, policy)
     cache.serve([SHORT])

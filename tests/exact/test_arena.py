@@ -51,7 +51,7 @@ def test_number_of_prefix_closed_caches(above: list[int], capacity: int) -> None
 
 
 def test_what_policies_see() -> None:
-    seen = {name: sees(make_policy(name)) for name in POLICIES if name != "onlinemin"}
+    seen = {name: sees(make_policy(name)) for name in POLICIES}
     assert seen["rlt"] == seen["leaf-lru"] == "footprint"
     assert seen["sglang-lru"] == seen["lfu"] == "queries"
     assert seen["vllm-lru"] == "order"

@@ -104,7 +104,7 @@ def test_the_cap_stops_a_line_of_distributions_that_never_ends() -> None:
     check_witness(part)
 
 
-@pytest.mark.parametrize("policy", sorted(set(POLICIES) - {"onlinemin"}))
+@pytest.mark.parametrize("policy", sorted(POLICIES))
 @given(instances(most_tokens=7, most_steps=7, most_queries=3))
 @examples(30)
 def test_what_a_policy_promises_not_to_see_makes_no_difference(

@@ -20,11 +20,10 @@ class Branch(NamedTuple):
 
 
 def branches(cache: PrefixCache, step: Sequence[int]) -> list[Branch]:
-    """All outcomes of serving `step`, one for each sequence of victims; `cache` is unchanged."""
-    start = cache.fork()
-    start.begin(step)
+    """All outcomes of serving `step`, for each toss and all victims; `cache` is unchanged."""
+    begun = cache.begin_each(step)
     done: list[Branch] = []
-    open_: list[tuple[Fraction, PrefixCache]] = [(Fraction(1), start)]
+    open_ = [(Fraction(1, len(begun)), start) for start in begun]
     while open_:
         weight, now = open_.pop()
         if now.excess <= 0:
@@ -59,9 +58,9 @@ def advance(
     done: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
     layer: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
     for weight, cache in now:
-        start = cache.fork()
-        start.begin(step)
-        _add(layer, weight, start)
+        begun = cache.begin_each(step)
+        for start in begun:
+            _add(layer, weight / len(begun), start)
     while layer:
         following: dict[Hashable, tuple[Fraction, PrefixCache]] = {}
         for weight, cache in layer.values():

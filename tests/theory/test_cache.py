@@ -59,7 +59,7 @@ def test_the_invariants_of_the_model(spec: str, instance: Instance, seed: int) -
     assert whole.evicted == whole.misses - len(before)
 
 
-@pytest.mark.parametrize("spec", sorted({*SPECS} - {"onlinemin"}))  # it gives no state
+@pytest.mark.parametrize("spec", SPECS)
 @given(instance=instances(most_tokens=8, most_steps=10, most_queries=2))
 @examples(40)
 def test_a_fork_is_independent_and_has_the_same_coins(spec: str, instance: Instance) -> None:

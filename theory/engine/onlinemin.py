@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from theory.engine.arrays import Array, Indices, Runs, StepCounts
+from theory.engine.fenwick import change, empty, kth
 from theory.engine.heap import Heap, new_heap, pop, push
 from theory.engine.kernel import helper, kernel
 from theory.engine.layers import (
@@ -26,7 +27,8 @@ from theory.engine.layers import (
 )
 from theory.engine.meldable import Links, delete, meld, no_links, single
 from theory.engine.minima import ABSENT, assign, minimum, none
-from theory.engine.twister import State, fraction
+from theory.engine.ordering import insert_below, no_labels, no_neighbours, take_out
+from theory.engine.twister import State, below
 
 __all__ = ["seated_onlinemin"]
 
@@ -123,8 +125,13 @@ def seated_onlinemin(
     parent, _, start, use, _, _ = runs
     hits, misses, evicted = counts
     units = len(parent)
-    places = 2 * len(start) + 1
-    key = np.zeros(units, np.int64)
+    places = len(start)
+    neighbours = no_neighbours(units)  # the order of priorities
+    key = no_labels(units)
+    placed = empty(units)  # the units in that order
+    placements = 0
+    pending = np.empty(capacity, np.int32)  # the units that are to get a place in it
+    unplaced = 0
     links = no_links(units)
     virtual = np.zeros(units, np.bool_)
     place_of = np.zeros(units, np.int32)
@@ -142,6 +149,16 @@ def seated_onlinemin(
     size = 0
     for step in range(len(start) - 1):
         footprint = use[start[step] : start[step + 1]]
+        place = table[0, BELOW]
+        for unit in pending[:unplaced]:
+            drawn = below(state, placements + 1)
+            higher = kth(placed, drawn) if drawn < placements else units
+            insert_below(neighbours, key, higher, unit)
+            change(placed, unit, 1)
+            placements += 1
+            table[place, ROOT] = meld(links, key, table[place, ROOT], single(links, unit))
+        if unplaced > 0:
+            refresh(tree, key, table, place)
         hit = 0
         for unit in footprint:
             if cached[unit]:
@@ -172,29 +189,37 @@ def seated_onlinemin(
             _take_slot(tree, key, table, up, links, table[0, BELOW])
             slots -= 1
         slots += len(footprint)
-        highest = table[0, BELOW]
-        place = 2 * step + 1
-        _append(table, place, len(footprint))
         for unit in footprint:
             virtual[unit] = True
-            place_of[unit] = place
-            key[unit] = fraction(state)
-            table[place, ROOT] = meld(links, key, table[place, ROOT], single(links, unit))
-        refresh(tree, key, table, place)
-        if highest > 0 and table[highest, SIZE] <= table[highest, SLOTS]:
-            join(tree, key, table, up, links, highest, place)
+        place = step + 1
+        highest = table[0, BELOW]
+        unplaced = 0
         if 0 < epoch <= since:
             since = 0
             while table[0, ABOVE] > 0:
                 join(tree, key, table, up, links, table[0, ABOVE], 0)
-            place = 2 * step + 2
             _append(table, place, slots)
             for unit in range(units):
+                if key[unit] > 0:
+                    take_out(neighbours, key, unit)
+                    change(placed, unit, -1)
                 if virtual[unit]:
                     place_of[unit] = place
-                    key[unit] = fraction(state)
-                    table[place, ROOT] = meld(links, key, table[place, ROOT], single(links, unit))
-            refresh(tree, key, table, place)
+                    pending[unplaced] = unit
+                    unplaced += 1
+            placements = 0
+        else:
+            _append(table, place, len(footprint))
+            for unit in footprint:
+                if key[unit] > 0:
+                    take_out(neighbours, key, unit)
+                    change(placed, unit, -1)
+                    placements -= 1
+                place_of[unit] = place
+                pending[unplaced] = unit
+                unplaced += 1
+            if highest > 0 and table[highest, SIZE] <= table[highest, SLOTS]:
+                join(tree, key, table, up, links, highest, place)
         for unit in footprint:
             assign(ages, begin[unit], (step << LOW) | (MASK - unit))
             if owner[unit] >= 0:

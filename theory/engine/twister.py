@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from theory.engine.kernel import helper
 
-__all__ = ["State", "below", "fraction", "seeded"]
+__all__ = ["State", "below", "seeded"]
 
 State = npt.NDArray[np.uint32]
 """624 words and the place of the next one; shape (625,)."""
@@ -54,10 +54,3 @@ def below(state: State, limit: int) -> int:
     while drawn >= limit:
         drawn = word(state) >> (32 - length)
     return drawn
-
-
-@helper
-def fraction(state: State) -> int:
-    """A uniform draw from 0 .. 2**53 - 1: ``Random.random()`` times 2**53."""
-    high = word(state) >> 5
-    return (high << 26) | (word(state) >> 6)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
-from copy import copy, deepcopy
+from copy import copy
 from fractions import Fraction
 from math import lcm
 from typing import Literal, NamedTuple, Protocol, Self
@@ -155,22 +155,32 @@ class EvictionPolicy(ABC):
         """An independent copy that serves `cache`."""
         new = copy(self)
         for key, value in vars(self).items():
-            if isinstance(value, dict | set | list):
+            if isinstance(value, dict | set | list | random.Random):
                 setattr(new, key, copy(value))
-            elif isinstance(value, random.Random):
-                setattr(new, key, deepcopy(value))
         new.cache = cache
         return new
 
 
 class RandomisedPolicy(EvictionPolicy):
-    """A policy that draws its victim from a distribution, given exactly."""
+    """A policy that draws its victim from a distribution, given exactly.
+
+    A policy that also tosses coins when it learns of a step says so in `tosses`.
+    """
 
     random: random.Random
 
     def bind(self, cache: CacheView, seed: int) -> None:
         super().bind(cache, seed)
         self.random = random.Random(seed)
+
+    def tosses(self, step: Step) -> Sequence[Self]:
+        """Learn of a step as in `on_step`: one policy for each equally likely toss of its coins.
+
+        They are independent; this policy is used up, or is one of them. No number is drawn. By
+        default there are no coins in `on_step`.
+        """
+        self.on_step(step)
+        return [self]
 
     @abstractmethod
     def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:

@@ -10,7 +10,7 @@ misses at most H_k times as often as the optimum, in expectation (Theorem O2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -24,9 +24,11 @@ __all__ = ["OnlineMIN"]
 class OnlineMIN(RandomisedPolicy):
     """Seated OnlineMIN: E[cost] <= H_k OPT from an empty cache, on every trie and for all batches.
 
-    Its coins are the tokens' priorities, drawn when a step uses them, not when a victim is chosen:
-    `distribution` is what it is once they are known, a certain victim. The least recently used of
-    the allowed leaves is evicted, ties to the later token.
+    Its coins are the tokens' priorities: an order in which every token of a step gets a new place
+    before the next step, right below a random one of the others or on top. So the order is uniform
+    at every time, and the next one depends on the past by the order of now alone, which independent
+    numbers would not give. Once the coins are known `distribution` is a certain victim: the least
+    recently used of the allowed leaves, ties to the later token.
 
     Parameters
     ----------
@@ -56,7 +58,8 @@ class OnlineMIN(RandomisedPolicy):
         self.epoch = epoch
         self.layers: list[set[int]] = []  # X_1, ..., X_m, low to high
         self.slots: list[int] = []  # s_1, ..., s_m
-        self.priority: dict[int, float] = {}  # of the tokens of C: others are drawn when they come
+        self.order: list[int] = []  # the tokens of all layers, and forgotten ones; lowest first
+        self.unplaced: list[int] = []  # the tokens that are to get a place in it
         self.virtual: set[int] = set()
         self.seat: dict[int, int] = {}  # token of C -> its seat in D
         self.owner: dict[int, int] = {}  # the inverse
@@ -66,6 +69,36 @@ class OnlineMIN(RandomisedPolicy):
         self._since = 0  # the optimum's growth in this epoch
 
     def on_step(self, step: Step) -> None:
+        for token in self.unplaced:
+            above = self.random.randrange(len(self.order) + 1)
+            others = sorted(self.order)
+            place = self.order.index(others[above]) if above < len(others) else above
+            self.order.insert(place, token)
+        self._serve(step)
+
+    def tosses(self, step: Step) -> Sequence[Self]:
+        orders = [self._known_order()]
+        for token in self.unplaced:
+            orders = [
+                [*order[:place], token, *order[place:]]
+                for order in orders
+                for place in range(len(order) + 1)
+            ]
+        outcomes = []
+        for order in orders:
+            new = self.fork(self.cache)
+            new.order = order
+            new._serve(step)
+            outcomes.append(new)
+        return outcomes
+
+    def _known_order(self) -> list[int]:
+        """The order without what is forgotten: a token falls into it anywhere equally likely."""
+        known = set().union(*self.layers)
+        return [token for token in self.order if token in known]
+
+    def _serve(self, step: Step) -> None:
+        """The step itself, without coins."""
         tokens = step.tokens
         self.virtual_cost += sum(token not in self.virtual for token in tokens)
         rise = self._contract(tokens)
@@ -76,11 +109,17 @@ class OnlineMIN(RandomisedPolicy):
         self._tidy()
         self.optimum += rise
         self._since += rise
-        # Fresh priorities for the tokens of the step are as good as the old ones (they are free
-        # in the matroid), and they make the average over time an average over coins.
-        self.priority.update((token, self.random.random()) for token in tokens)
         if self.epoch and self._since >= self.epoch * self.cache.capacity:
-            self._restart()
+            self.layers = [set(self.virtual)]
+            self.slots = [len(self.virtual)]
+            self._since = 0
+            self.order = []
+            self.unplaced = sorted(self.virtual)
+        else:
+            # New places for the tokens of the step are as good as the old ones (they are free in
+            # the matroid), and they make the average over time an average over coins.
+            self.order = [token for token in self.order if token not in tokens]
+            self.unplaced = list(tokens)
         for token in tokens:
             self.last[token] = step.number
             before = self.owner.get(token)
@@ -143,17 +182,10 @@ class OnlineMIN(RandomisedPolicy):
 
     def _evict_virtual(self, among: Iterable[int]) -> None:
         """The token of lowest priority leaves C, and its seat becomes spare."""
-        token = min(among, key=lambda t: (self.priority[t], t))
+        token = min(among, key=self.order.index)
         self.virtual.remove(token)
-        del self.priority[token]
         if token in self.seat:
             del self.owner[self.seat.pop(token)]
-
-    def _restart(self) -> None:
-        self.layers = [set(self.virtual)]
-        self.slots = [len(self.virtual)]
-        self.priority = {token: self.random.random() for token in sorted(self.virtual)}
-        self._since = 0
 
     def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:
         return {self.choose(leaves): Fraction(1)}
@@ -179,6 +211,20 @@ class OnlineMIN(RandomisedPolicy):
             self.owner[token] = moved
             self.seat[moved] = token
             moved = next_moved
+
+    def state(self) -> Hashable:
+        return (
+            tuple(
+                (tuple(sorted(layer)), slots)
+                for layer, slots in zip(self.layers, self.slots, strict=True)
+            ),
+            tuple(self._known_order()),
+            tuple(self.unplaced),
+            tuple(sorted(self.virtual)),
+            tuple(sorted(self.seat.items())),
+            tuple(sorted(self.last, key=lambda token: (self.last[token], -token))),
+            self._since if self.epoch else 0,
+        )
 
     def fork(self, cache: CacheView) -> Self:
         new = super().fork(cache)

@@ -160,12 +160,12 @@ class Outcomes:
         return cache
 
     def _serve(self, cache: PrefixCache, batch: Batch) -> Move:
-        start = cache.fork()
         if not self.randomised:
+            start = cache.fork()
             return Move(start.serve(batch).cost, ((self._seen(start), 1),), 1)
-        start.begin(batch)
+        begun = cache.begin_each(batch)
         # Branches that agree after as many evictions go on as one.
-        level: list[tuple[PrefixCache, Fraction]] = [(start, Fraction(1))]
+        level = [(start, Fraction(1, len(begun))) for start in begun]
         done: dict[int, Fraction] = {}
         cost = 0
         while level:

@@ -63,11 +63,10 @@ class Player:
         known = self._known.get((state, batch))
         if known is not None:
             return known
-        start = self._caches[state].fork()
-        start.begin(batch)
+        begun = self._caches[state].begin_each(batch)
         law: Law = {}
         cost = 0
-        branches = [(start, Fraction(1))]
+        branches = [(start, Fraction(1, len(begun))) for start in begun]
         while branches:
             now, weight = branches.pop()
             if now.excess <= 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from random import Random
 from statistics import mean, stdev
 
 import pytest
@@ -13,7 +15,7 @@ from adversary.families import FAMILIES
 from adversary.yao import yao
 from mip.belady import farthest_next_use
 from mip.flow import flow_optimum
-from tests.theory.law import laws
+from tests.theory.law import expected_cost
 from tests.theory.strategies import examples, instances
 from theory.bounds import evaluate
 from theory.cache import PrefixCache, run
@@ -110,7 +112,7 @@ def test_exact_mean_on_two_slots() -> None:
     instance = Instance(TokenTrie.from_parents([-1] * 3), 2, [[0], [1], [2], [0]])
     costs = [run(instance, "onlinemin", seed=seed).misses for seed in range(4000)]
     assert mean(costs) == pytest.approx(3.5, abs=0.04)
-    assert sum(cost for _, cost in laws(instance, "rlt")) == 3.5
+    assert expected_cost(instance, "onlinemin") == expected_cost(instance, "rlt") == Fraction(7, 2)
 
 
 def test_redrawn_priorities_narrow_the_spread() -> None:
@@ -126,13 +128,23 @@ def test_memory_is_bounded_by_the_epoch() -> None:
         for step in draw_star.steps:
             cache.serve(step)
             ghosts = max(ghosts, sum(len(layer) for layer in cache.policy.layers))
-            assert (
-                set(cache.policy.priority)
-                <= {token for layer in cache.policy.layers for token in layer}
-                | cache.policy.virtual
-            )
+            ghosts = max(ghosts, len(cache.policy.order) + len(cache.policy.unplaced))
         assert ghosts <= most
         assert ghosts > 4
+
+
+@pytest.mark.parametrize("epoch", [0, 2])
+def test_the_runs_follow_the_exact_law(epoch: int) -> None:
+    policy = f"onlinemin:epoch={epoch}"
+    draw = Random(epoch)
+    for _ in range(6):
+        parents = [draw.choice([-1, t - 1]) for t in range(6)]
+        steps = [draw.sample(range(6), draw.randint(1, 2)) for _ in range(9)]
+        trie = TokenTrie.from_parents(parents)
+        instance = Instance(trie, max(map(trie.footprint_size, steps)), steps)
+        exact = float(expected_cost(instance, policy))
+        costs = [run(instance, policy, seed=seed).misses for seed in range(1500)]
+        assert mean(costs) == pytest.approx(exact, abs=4.5 * stdev(costs) / len(costs) ** 0.5)
 
 
 def test_a_fork_goes_its_own_way() -> None:

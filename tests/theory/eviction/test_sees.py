@@ -12,9 +12,8 @@ from theory.cache import PrefixCache
 from theory.eviction import POLICIES, make_policy
 from theory.model import Instance
 
-WITHOUT_LAW = {"onlinemin"}  # its coins are not tossed when it chooses
 SPECS = [
-    *sorted(set(POLICIES) - WITHOUT_LAW),
+    *sorted(POLICIES),
     *(f"{n}:granularity=node" for n in ("fifo", "filo", "lfu", "slru", "mru")),
 ]
 
