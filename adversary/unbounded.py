@@ -13,16 +13,19 @@ from theory.model import Instance
 __all__ = ["fifo_batch", "frequency", "newest_first", "perfect_frequency"]
 
 
-def frequency(length: int = 1) -> Instance:
+def frequency(length: int = 1, others: int = 2) -> Instance:
     """The sequence a a (b c)^inf with room for two leaves: counting hits keeps the wrong leaf.
 
-    Unbounded for LFU with counts of the time in the cache, segmented LRU without demotion, and hits
-    per token: a is never evicted, b and c throw each other out.
+    Unbounded for LFU with counts of the time in the cache, segmented LRU without demotion, hits
+    per token, and LRU-K with histories of the time in the cache: a is never evicted, b and c throw
+    each other out. With three or more others it is so for SIEVE, whose hand never returns to a.
 
     Parameters
     ----------
     length : int
-        L; B = L + 1.
+        L.
+    others : int
+        The leaves that take turns, at least 2; B = L + others - 1.
 
     Examples
     --------
@@ -30,14 +33,18 @@ def frequency(length: int = 1) -> Instance:
     ((0,), (0,), (1,), (2,))
     """
     at_least(length, 1, "length")
-    trie, (a, b, c) = broom(length, 3)
+    at_least(others, 2, "others")
+    trie, (a, *rest) = broom(length, others + 1)
     return Instance(
         trie,
-        length + 1,
-        [(a,), (a,), (b,), (c,)],
+        length + others - 1,
+        [(a,), (a,), *((leaf,) for leaf in rest)],
         cycle_start=2,
         name="frequency",
-        notes={"source": "model, section 3", "shows": "lfu, slru and hits-per-token: unbounded"},
+        notes={
+            "source": "model, section 3",
+            "shows": "lfu, slru, hits-per-token and lru-k: unbounded; sieve from three others on",
+        },
     )
 
 

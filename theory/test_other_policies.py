@@ -59,6 +59,14 @@ def test_five_policies_have_no_ratio_at_all(policy: str, family: str, length: in
     assert (cost, best) == (2, 0)
 
 
+@pytest.mark.parametrize("policy", ["lru-k", "sieve"])
+@pytest.mark.parametrize(("length", "others"), [(1, 3), (1, 8), (4, 3)])
+def test_two_more_keep_what_was_hit_once(policy: str, length: int, others: int) -> None:
+    instance = FAMILIES["frequency"](length=length, others=others)
+    assert per_cycle(instance, policy) == (others, 0)
+    assert cycle_ratio(instance, policy).ratio is None
+
+
 @pytest.mark.parametrize("policy", ["lfu", "slru", "hits-per-token", "mru", "filo"])
 def test_the_exact_solver_calls_them_unbounded(policy: str) -> None:
     assert solved(exact_ratio(Arena(star(3), 2), policy)) is None

@@ -104,4 +104,22 @@ ROWS: tuple[Claim, ...] = (
     _unbounded("hits-per-token", "a a (b c)^inf"),
     _unbounded("mru", "a b (c b)^inf"),
     _unbounded("filo", "a b (c b)^inf"),
+    Claim(
+        "lru-k-unbounded",
+        "lru-k, with histories of the time in the cache, has no finite ratio.",
+        "two uses counted; B = 2, single tokens a, b, c; for any u the same below a chain",
+        "proved",
+        "On a a (b c)^inf only a has a second last use, so b and c evict each other for ever.",
+        f"{FILE}::test_two_more_keep_what_was_hit_once",
+        "family frequency",
+    ),
+    Claim(
+        "sieve-unbounded",
+        "SIEVE on leaves has no finite ratio, for any B from 3 on.",
+        "single tokens; for any u the same below a chain",
+        "proved",
+        "On a a (b_1 ... b_B)^inf the hand passes a once and then keeps ahead of every request.",
+        f"{FILE}::test_two_more_keep_what_was_hit_once",
+        "family frequency",
+    ),
 )
