@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from adversary.drawing import draw_trie, sequence_text
@@ -16,7 +14,6 @@ from adversary.search import Candidate, Search
 from adversary.shrink import shrink
 from adversary.target import Target
 from adversary.tries import forests
-from empirical.plots import COLOURS, MARKERS, figure, save
 from empirical.ratio import RatioRow, RatioStudy
 from empirical.traces.base import Trace
 from theory.bounds import evaluate
@@ -25,7 +22,7 @@ from theory.exact import Arena, exact_ratio
 from theory.model import Instance
 from theory.trie import TokenTrie
 
-__all__ = ["ZooRow", "draw", "exact_worst", "markdown", "on_trace", "zoo_row"]
+__all__ = ["NODES", "SMALL", "ZooRow", "exact_worst", "on_trace", "zoo_row"]
 
 NODES, SMALL = 4, 2
 """The exact ratio is the worst over all forests with so many tokens, at this capacity."""
@@ -173,80 +170,7 @@ def on_trace(policy: str, trace: Trace, capacity: int) -> RatioRow | None:
         return None
 
 
-def markdown(rows: Sequence[ZooRow], capacity: int, traces: Sequence[str], blocks: int) -> str:
-    """The table, in Markdown."""
-    header = [
-        "policy",
-        "marking",
-        f"exact, {NODES} tokens, B = {SMALL}",
-        f"worst found, B = {capacity}",
-        "growth",
-        "evidence",
-        "proved, lower and upper",
-        "minimal witness",
-        *(f"{name}, {blocks} blocks: hit rate, ratio" for name in traces),
-    ]
-    lines = [header, ["---"] * len(header)]
-    for row in rows:
-        proved = "-" if row.proved is None else f"{row.proved[1]}, {row.proved[3]}"
-        measured = [_measured(row.traces.get(name)) for name in traces]
-        lines.append(
-            [
-                row.policy,
-                f"none violated in {row.marking.steps} steps"
-                if row.marking.violation is None
-                else "no",
-                row.exact or "-",
-                row.score.text,
-                row.growth.verdict,
-                row.growth.evidence,
-                proved,
-                f"B = {row.witness.capacity}: `{_short(sequence_text(row.witness))}`",
-                *measured,
-            ]
-        )
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def draw(rows: Sequence[ZooRow], path: str | Path) -> None:
-    """The best ratios found against k; unbounded policies are named, not drawn."""
-    with figure(width=7.0, height=4.6) as (drawn, (axes,)):
-        unbounded = []
-        for number, row in enumerate(rows):
-            if row.growth.verdict == "unbounded":
-                unbounded.append(row.policy)
-                continue
-            points = [p for p in row.growth.points if p.score.ratio is not None]
-            axes.plot(
-                [point.slots for point in points],
-                [float(point.score.ratio or 0) for point in points],
-                marker=MARKERS[number % len(MARKERS)],
-                color=COLOURS[number % len(COLOURS)],
-                linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
-                label=f"{row.policy} ({row.growth.verdict})",
-            )
-        axes.set_xlabel("free slots k = B - u + 1")
-        axes.set_ylabel("largest ratio found")
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log", base=2)
-        axes.legend(loc="upper left", ncols=2)
-        if unbounded:
-            axes.set_title("unbounded: " + ", ".join(unbounded), fontsize=8)
-        save(drawn, path)
-
-
 def _number(score: Score) -> str:
     if score.ratio is None:
         return "unbounded"
     return str(score.ratio) if score.exact else f"{float(score.ratio):.6g}"
-
-
-def _measured(row: RatioRow | None) -> str:
-    if row is None:
-        return "-"
-    ratio = row.ratio if isinstance(row.ratio, Fraction) else row.ratio.mean
-    return f"{row.hit_rate:.4f}, {float(ratio):.3f}"
-
-
-def _short(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."

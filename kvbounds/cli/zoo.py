@@ -46,7 +46,8 @@ def zoo(
 ) -> None:
     """Attack every policy, measure it on the traces, and write the table and its figure."""
     from empirical.traces.mooncake import load
-    from empirical.zoo import draw, markdown, on_trace, zoo_row
+    from empirical.zoo import NODES, SMALL, on_trace, zoo_row
+    from empirical.zoo_report import draw, markdown
     from theory.eviction import POLICIES, make_policy
     from theory.jsonfile import write_json, write_text
 
@@ -70,15 +71,16 @@ def zoo(
     table = {
         "schema": "kvbounds/zoo/1",
         "capacity": capacity,
+        "exact_tokens": NODES,
+        "exact_capacity": SMALL,
         "evaluations": evaluations,
         "seed": seed,
         "blocks": blocks,
         "rows": [row.to_json() for row in rows],
     }
     write_json(folder / "zoo.json", table)
-    text = markdown(rows, capacity, [one.name for one in traces], blocks)
-    write_text(folder / "zoo.md", text)
-    draw(rows, folder / "zoo.png")
+    write_text(folder / "zoo.md", markdown(table))
+    draw(table, folder / "zoo.png")
     if output is Format.json:
         print_json(table)
     else:

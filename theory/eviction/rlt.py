@@ -11,7 +11,9 @@ __all__ = ["RLT"]
 
 
 class RLT(RandomisedPolicy):
-    """The paper's rule, completed for batches, in its generation-first form (model, section 4).
+    """Evict a uniformly random unmarked leaf; the marks of the phase before fall last (RLT).
+
+    The paper's rule, completed for batches, in its generation-first form (model, section 4).
 
     A step whose footprint would bring the marks above B starts a new phase: the marks of the old
     one become the *previous generation*. The footprint is marked. Evictions take a uniformly

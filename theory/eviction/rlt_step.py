@@ -11,7 +11,9 @@ __all__ = ["StepRLT"]
 
 
 class StepRLT(RandomisedPolicy):
-    """The step-granular reading of RLT (model, section 4).
+    """Evict a uniformly random unmarked leaf; all marks are cleared once a step at most.
+
+    The step-granular reading of RLT (model, section 4).
 
     A step whose footprint would bring the marks above B clears them first; then the footprint is
     marked, and every eviction takes a uniformly random unmarked leaf. Source: the marks are
