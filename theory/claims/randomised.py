@@ -238,7 +238,8 @@ ROWS: tuple[Claim, ...] = (
         "proved",
         "Junk leaves with probability 1/k at each miss, and a round costs at least one while it "
         "is there; the exact cost of small cycles and means over seeds are above it.",
-        "pytest theory/test_other_policies.py -k random_leaf",
+        "pytest theory/test_other_policies.py::test_random_leaf_pays_for_junk_exactly "
+        "theory/test_other_policies.py::test_random_leaf_pays_for_junk_on_average",
         "Raghavan and Snir 1989",
         "random-leaf-lower",
     ),
