@@ -27,6 +27,8 @@ __all__ = ["NODES", "SMALL", "ZooRow", "exact_worst", "on_trace", "zoo_row"]
 NODES, SMALL = 4, 2
 """The exact ratio is the worst over all forests with so many tokens, at this capacity."""
 STATES = 5_000
+WITH_STATE = {"onlinemin": "onlinemin:epoch=0"}
+"""A policy with too many states for the exact solver -> the form of it that has few."""
 SLOTS = (2, 3, 4, 6, 8, 12)
 SEEDS = 5
 
@@ -120,7 +122,7 @@ def zoo_row(policy: str, capacity: int, evaluations: int, seed: int = 0) -> ZooR
     return ZooRow(
         policy,
         look_for_violation(target, seed, [witness]),
-        exact_worst(policy) if target.has_state else None,
+        exact_worst(policy) if target.has_state or policy in WITH_STATE else None,
         score,
         witness,
         best.found_by,
@@ -136,7 +138,14 @@ def exact_worst(policy: str) -> str | None:
     --------
     >>> exact_worst("leaf-lru"), exact_worst("fifo"), exact_worst("rlt")
     ('2', '2', '2')
+
+    Where only another form of the policy has a state, that is named:
+
+    >>> exact_worst("onlinemin")
+    '3/2 (onlinemin:epoch=0)'
     """
+    if policy in WITH_STATE:
+        return f"{exact_worst(WITH_STATE[policy])} ({WITH_STATE[policy]})"
     worst: Fraction | None = None
     complete = True
     for parents in forests(NODES):

@@ -8,15 +8,14 @@ import pytest
 
 from adversary.yao import yao
 from tests.theory.interval import interval
-from tests.theory.law import laws
+from tests.theory.law import WITH_LAW, laws
 from theory.bounds import approximate, evaluate
 from theory.engine import Flat, optimum, simulate
-from theory.eviction import POLICIES
 from theory.model import Instance
 from theory.trie import TokenTrie
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", WITH_LAW)
 def test_every_policy_misses_with_probability_one_in_k_plus_one(policy: str) -> None:
     # Exactly: whatever was asked for before, one of the k + 1 leaves is not cached. So averaged
     # over the next request the expected misses are 1/(k + 1), with any coins of the policy.

@@ -10,15 +10,14 @@ from itertools import chain, combinations
 
 import pytest
 
-from tests.theory.law import laws
+from tests.theory.law import WITH_LAW, laws
 from theory.cache import PrefixCache
 from theory.errors import InadmissibleStepError
-from theory.eviction import POLICIES
 from theory.model import Instance
 from theory.trie import TokenTrie
 
 NODE = [f"{name}:granularity=node" for name in ("fifo", "filo", "lfu", "slru", "mru")]
-SPECS = [*POLICIES, *NODE]
+SPECS = [*WITH_LAW, *NODE]
 
 
 def random_instance(seed: int) -> Instance | None:

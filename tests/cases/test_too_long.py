@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tests.theory.law import WITH_LAW
 from theory.cache import PrefixCache
 from theory.errors import InadmissibleStepError
-from theory.eviction import POLICIES
 from theory.model import Instance
 from theory.trie import TokenTrie
 
 TRIE, (LONG, SHORT) = TokenTrie.from_sequences(["abcdefgh", "abx"])
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", WITH_LAW)
 def test_the_cache_refuses_it_and_goes_on(policy: str) -> None:
     cache = PrefixCache(TRIE, 4, policy)
     cache.serve([SHORT])

@@ -10,11 +10,11 @@ from hypothesis import given
 
 from adversary.tries import forests
 from mip.belady import farthest_next_use
-from tests.theory.law import laws
+from tests.theory.law import WITH_LAW, laws
 from tests.theory.strategies import examples, instances
 from theory.cache import run
 from theory.errors import InputError, PolicyError
-from theory.eviction import POLICIES, RandomisedPolicy, make_policy
+from theory.eviction import RandomisedPolicy, make_policy
 from theory.exact import Arena, ExactRatio, exact_ratio
 from theory.exact.arena import sees
 from theory.exact.replay import optimum_of_cycle, policy_of_cycle
@@ -104,7 +104,7 @@ def test_the_cap_stops_a_line_of_distributions_that_never_ends() -> None:
     check_witness(part)
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", WITH_LAW)
 @given(instances(most_tokens=7, most_steps=7, most_queries=3))
 @examples(30)
 def test_what_a_policy_promises_not_to_see_makes_no_difference(

@@ -7,8 +7,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from theory.cache import PrefixCache, StepResult
-from theory.eviction import RandomisedPolicy
+from theory.eviction import POLICIES, RandomisedPolicy
 from theory.model import Instance
+
+WITH_LAW = sorted({*POLICIES, "onlinemin:epoch=0"} - {"onlinemin"})
+"""The policies with a state; that of onlinemin counts an epoch, unless there is none."""
 
 
 class Branch(NamedTuple):

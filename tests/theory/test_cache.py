@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.theory.law import WITH_LAW
 from tests.theory.strategies import examples, instances
 from theory.cache import PrefixCache, run
 from theory.errors import CapacityError, InadmissibleStepError, InputError, PolicyError
@@ -59,7 +60,7 @@ def test_the_invariants_of_the_model(spec: str, instance: Instance, seed: int) -
     assert whole.evicted == whole.misses - len(before)
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", [*WITH_LAW, *NODE])
 @given(instance=instances(most_tokens=8, most_steps=10, most_queries=2))
 @examples(40)
 def test_a_fork_is_independent_and_has_the_same_coins(spec: str, instance: Instance) -> None:

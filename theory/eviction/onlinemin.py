@@ -213,6 +213,8 @@ class OnlineMIN(RandomisedPolicy):
             moved = next_moved
 
     def state(self) -> Hashable:
+        if self.epoch:
+            raise NotImplementedError("onlinemin counts up to epoch * B; give epoch=0")
         return (
             tuple(
                 (tuple(sorted(layer)), slots)
@@ -223,7 +225,6 @@ class OnlineMIN(RandomisedPolicy):
             tuple(sorted(self.virtual)),
             tuple(sorted(self.seat.items())),
             tuple(sorted(self.last, key=lambda token: (self.last[token], -token))),
-            self._since if self.epoch else 0,
         )
 
     def fork(self, cache: CacheView) -> Self:

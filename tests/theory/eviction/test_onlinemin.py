@@ -112,7 +112,8 @@ def test_exact_mean_on_two_slots() -> None:
     instance = Instance(TokenTrie.from_parents([-1] * 3), 2, [[0], [1], [2], [0]])
     costs = [run(instance, "onlinemin", seed=seed).misses for seed in range(4000)]
     assert mean(costs) == pytest.approx(3.5, abs=0.04)
-    assert expected_cost(instance, "onlinemin") == expected_cost(instance, "rlt") == Fraction(7, 2)
+    for policy in ("onlinemin:epoch=0", "rlt"):
+        assert expected_cost(instance, policy) == Fraction(7, 2)
 
 
 def test_redrawn_priorities_narrow_the_spread() -> None:
@@ -133,10 +134,9 @@ def test_memory_is_bounded_by_the_epoch() -> None:
         assert ghosts > 4
 
 
-@pytest.mark.parametrize("epoch", [0, 2])
-def test_the_runs_follow_the_exact_law(epoch: int) -> None:
-    policy = f"onlinemin:epoch={epoch}"
-    draw = Random(epoch)
+def test_the_runs_follow_the_exact_law() -> None:
+    policy = "onlinemin:epoch=0"
+    draw = Random(0)
     for _ in range(6):
         parents = [draw.choice([-1, t - 1]) for t in range(6)]
         steps = [draw.sample(range(6), draw.randint(1, 2)) for _ in range(9)]

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.theory.law import law
+from tests.theory.law import WITH_LAW, law
 from tests.theory.strategies import examples, instances
 from theory.cache import PrefixCache
-from theory.eviction import POLICIES, make_policy
+from theory.eviction import make_policy
 from theory.model import Instance
 
 SPECS = [
-    *sorted(POLICIES),
+    *WITH_LAW,
     *(f"{n}:granularity=node" for n in ("fifo", "filo", "lfu", "slru", "mru")),
 ]
 

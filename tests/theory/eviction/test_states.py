@@ -8,9 +8,8 @@ from itertools import combinations
 
 import pytest
 
-from tests.theory.law import law
+from tests.theory.law import WITH_LAW, law
 from theory.cache import PrefixCache
-from theory.eviction import POLICIES
 from theory.trie import TokenTrie
 
 NODE = [f"{name}:granularity=node" for name in ("fifo", "filo", "lfu", "slru", "mru")]
@@ -28,7 +27,7 @@ GAMES = [
 
 
 @pytest.mark.parametrize(("parents", "capacity", "beta"), GAMES)
-@pytest.mark.parametrize("spec", sorted({*POLICIES, *NODE, "onlinemin:epoch=0"} - {"onlinemin"}))
+@pytest.mark.parametrize("spec", [*WITH_LAW, *NODE])
 def test_equal_states_have_equal_futures(
     spec: str, parents: list[int], capacity: int, beta: int
 ) -> None:
