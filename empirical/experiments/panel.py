@@ -91,7 +91,8 @@ class Panel:
         What the paper reports for a row, if anything, is under ``paper``.
         """
         cells = list(self.cells())
-        rows = sweep.rows([setting.but(queries=queries) for _, _, setting in cells], seeds)
+        cut = {} if queries is None else {"queries": queries}
+        rows = sweep.rows([setting.but(**cut) for _, _, setting in cells], seeds)
         for (point, method, _), row in zip(cells, rows, strict=True):
             row["method"] = method.label
             row["panel"], row["axis"], row["point"] = self.name, self.axis, point.label

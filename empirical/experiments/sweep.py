@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from empirical.experiments.on_ray import on_ray
 from empirical.experiments.setting import Setting
 from empirical.intervals import student
 from theory.errors import InputError
@@ -35,7 +36,7 @@ class Sweep:
     jobs : int
         Processes; -1 for one a core.
     backend : {"loky", "ray"}
-        Of joblib: this machine, or the cluster that ray is connected to.
+        This machine, or the cluster that ray is connected to.
     timed : bool
         Whether to measure routing and eviction on this machine too; such runs are not kept.
     on_done : callable
@@ -86,18 +87,15 @@ class Sweep:
             for setting in todo:
                 yield setting, setting.run(timed=self.timed)
             return
-        from joblib import Parallel, delayed, parallel_config
-
+        work = partial(_run, timed=self.timed)
         if self.backend == "ray":
-            _register_ray()
-        place = parallel_config(backend="ray") if self.backend == "ray" else nullcontext()
-        streamed = self.backend != "ray"  # ray's backend gives all results at the end
-        with place:
-            yield from Parallel(
-                n_jobs=self.jobs,
-                return_as="generator_unordered" if streamed else "list",
-                pre_dispatch="2*n_jobs",
-            )(delayed(_run)(setting, self.timed) for setting in todo)
+            yield from on_ray(work, todo, self.jobs)
+            return
+        from joblib import Parallel, delayed
+
+        yield from Parallel(
+            n_jobs=self.jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+        )(delayed(work)(setting) for setting in todo)
 
     def rows(self, settings: Iterable[Setting], seeds: Sequence[int]) -> list[Row]:
         """Each setting over `seeds`; see `table`."""
@@ -150,16 +148,6 @@ def table(setting: Setting, results: Mapping[int, Mapping[str, Any]]) -> Row:
     return row
 
 
-def _run(setting: Setting, timed: bool) -> tuple[Setting, dict[str, Any]]:
+def _run(setting: Setting, *, timed: bool) -> tuple[Setting, dict[str, Any]]:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent keeps what is finished
     return setting, setting.run(timed=timed)
-
-
-def _register_ray() -> None:
-    try:
-        from ray.util.joblib import register_ray
-    except ImportError:
-        raise InputError(
-            "ray is not installed", where="--backend ray", fix="pip install 'kvbounds[cluster]'"
-        ) from None
-    register_ray()
