@@ -42,6 +42,7 @@ nb_execution_show_tb = True
 nb_execution_timeout = 240
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_render_markdown_format = "gfm"  # tables that code has made
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

@@ -18,7 +18,7 @@ ORDERS = ("constant", "logarithmic", "linear", "undetermined", "unbounded")
 COLOUR = dict(
     zip(ORDERS, (COLOURS[4], COLOURS[2], COLOURS[0], COLOURS[6], COLOURS[1]), strict=True)
 )
-LONGEST = 40
+LONGEST = 24
 
 
 def _sorted(table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -46,23 +46,21 @@ def markdown(table: Mapping[str, Any]) -> str:
         [
             "policy",
             "marking",
-            f"largest exact ratio, {table['exact_tokens']} tokens, B = {table['exact_capacity']}",
+            f"exact, {table['exact_tokens']} tokens, B = {table['exact_capacity']}",
             f"worst found, B = {capacity}",
             "growth",
-            "evidence",
-            f"proved bounds, k = {capacity}",
-            "minimal witness",
+            f"proved, k = {capacity}",
+            "witness",
         ],
         [
             [
                 f"`{row['policy']}`",
-                "no violation found" if row["marking"] else "no",
+                "not refuted" if row["marking"] else "no",
                 row["exact"] or "-",
                 _worst(row),
-                row["growth"],
-                row["growth_evidence"],
+                f"{row['growth']}, {row['growth_evidence']}",
                 _proved(row["proved"]),
-                f"B = {row['witness']['capacity']}: {_short(row['sequence'])}",
+                _short(row),
             ]
             for row in rows
         ],
@@ -108,9 +106,11 @@ def _number(ratio: Any) -> float:
     return float(Fraction(ratio)) if isinstance(ratio, str) else float(ratio)
 
 
-def _short(sequence: str) -> str:
-    steps = len(sequence.split())
-    return f"`{sequence}`" if len(sequence) <= LONGEST else f"{steps} steps"
+def _short(row: Mapping[str, Any]) -> str:
+    sequence, capacity = row["sequence"], row["witness"]["capacity"]
+    if len(sequence) > LONGEST:
+        return f"{len(row['witness']['steps'])} steps, B = {capacity}"
+    return f"`{sequence}`, B = {capacity}"
 
 
 def draw(table: Mapping[str, Any], path: str | Path) -> None:
