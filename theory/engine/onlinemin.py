@@ -28,34 +28,13 @@ from theory.engine.layers import (
 from theory.engine.meldable import Links, delete, meld, no_links, single
 from theory.engine.minima import ABSENT, assign, minimum, none
 from theory.engine.ordering import insert_below, no_labels, no_neighbours, take_out
+from theory.engine.subtrees import subtrees
 from theory.engine.twister import State, below
 
 __all__ = ["seated_onlinemin"]
 
 LOW = 32
 MASK = (1 << LOW) - 1
-
-
-@helper
-def _subtrees(parent: Indices) -> tuple[Array, Array]:
-    """Where every subtree begins and ends, in an order in which subtrees are ranges."""
-    size = np.full(len(parent), 1, np.int64)
-    for unit in range(len(parent) - 1, -1, -1):
-        if parent[unit] >= 0:
-            size[parent[unit]] += size[unit]
-    begin = np.zeros(len(parent), np.int64)
-    end = np.zeros(len(parent), np.int64)  # so far: what is taken of the subtree
-    taken = 0
-    for unit in range(len(parent)):
-        above = parent[unit]
-        if above < 0:
-            begin[unit] = taken
-            taken += size[unit]
-        else:
-            begin[unit] = end[above]
-            end[above] += size[unit]
-        end[unit] = begin[unit] + 1
-    return begin, begin + size
 
 
 @helper
@@ -143,7 +122,7 @@ def seated_onlinemin(
     cached = np.zeros(units, np.bool_)
     seat = np.full(units, -1, np.int32)
     owner = np.full(units, -1, np.int32)
-    begin, end = _subtrees(parent)
+    begin, end = subtrees(parent)
     ages = none(units)  # by the place of a cached unit: its last use and, of equals, later first
     spares = new_heap()
     size = 0

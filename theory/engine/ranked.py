@@ -8,10 +8,11 @@ from theory.engine.arrays import Array, Flags, Indices, Runs, StepCounts
 from theory.engine.heap import new_heap, pop, push
 from theory.engine.kernel import helper, kernel
 from theory.engine.nodes import split
+from theory.eviction.gdsf import UNIT
 
 __all__ = ["RULES", "smallest_key"]
 
-LRU, MRU, FIFO, FILO, LFU, SLRU, LFU_AGEING, LRU_K, TAIL_LRU, HITS_PER_TOKEN = range(10)
+LRU, MRU, FIFO, FILO, LFU, SLRU, LFU_AGEING, LRU_K, TAIL_LRU, HITS_PER_TOKEN, GDSF = range(11)
 
 RULES = {
     "NodeLRU": LRU,
@@ -25,19 +26,12 @@ RULES = {
     "LRUK": LRU_K,
     "TailLRU": TAIL_LRU,
     "HitsPerToken": HITS_PER_TOKEN,
+    "GDSF": GDSF,
 }
 """Class of policy -> its rule."""
 
 LOW = 32
 MASK = (1 << LOW) - 1
-
-
-@helper
-def _rank(rule: int, value: int, time: int, node_weight: int, run: int) -> tuple[int, int, int]:
-    """The key: a fraction, then the time with ties to the later run."""
-    if rule in (MRU, FILO):
-        time = -time
-    return value, node_weight if rule == HITS_PER_TOKEN else 1, (time << LOW) | (MASK - run)
 
 
 @helper
@@ -54,6 +48,28 @@ def _node_weight(
         total += weight[run]
         run = parent[run]
     return total
+
+
+@helper
+def _rank(
+    rule: int,
+    value: Array,
+    uses: Array,
+    time: Array,
+    parent: Indices,
+    weight: Array,
+    bottom: Flags,
+    run: int,
+) -> tuple[int, int, int]:
+    """The key of a node: a fraction, then the time with ties to the later run."""
+    numerator = value[run]
+    denominator = 1
+    if rule == HITS_PER_TOKEN:
+        denominator = _node_weight(parent, weight, bottom, run)
+    elif rule == GDSF:
+        numerator += UNIT * uses[run] // _node_weight(parent, weight, bottom, run)
+    age = -time[run] if rule in (MRU, FILO) else time[run]
+    return numerator, denominator, (age << LOW) | (MASK - run)
 
 
 @kernel()
@@ -93,7 +109,7 @@ def smallest_key(
     if rule == TAIL_LRU:
         for run in range(len(weight)):
             depth[run] = weight[run] + (depth[parent[run]] if parent[run] >= 0 else 0)
-    age = 0  # of the cache: the value of what was evicted last
+    age = 0  # of the cache: the key of what was evicted last
     rests = np.empty(len(weight), np.int32)
     cuts = np.empty(len(weight), np.int32)
     heap = new_heap()
@@ -134,6 +150,8 @@ def smallest_key(
                 value[run] = uses[run] >= threshold
             elif rule == LFU_AGEING:
                 value[run] = uses[run] + age
+            elif rule == GDSF:
+                value[run] = age
             elif rule == TAIL_LRU:
                 value[run] = longest[run] - depth[run] + 1 > threshold
             elif rule == LRU_K:
@@ -144,8 +162,9 @@ def smallest_key(
                 value[run] = times[run, kept[run] % threshold] if kept[run] >= threshold else -1
         for run in rests[:below]:
             if bottom[run] and children[run] == 0 and inside[run] != step:
-                node_weight = _node_weight(parent, weight, bottom, run)
-                numerator, denominator, order = _rank(rule, value[run], time[run], node_weight, run)
+                numerator, denominator, order = _rank(
+                    rule, value, uses, time, parent, weight, bottom, run
+                )
                 heap = push(heap, numerator, denominator, order)
         hits[step] = hit
         misses[step] = total - hit
@@ -156,13 +175,12 @@ def smallest_key(
             run = MASK - (order & MASK)
             if not cached[run] or children[run] > 0 or inside[run] == step:
                 continue
-            node_weight = _node_weight(parent, weight, bottom, run)
             if (numerator, denominator, order) != _rank(
-                rule, value[run], time[run], node_weight, run
+                rule, value, uses, time, parent, weight, bottom, run
             ):
                 continue
-            size -= node_weight
-            age = value[run]
+            size -= _node_weight(parent, weight, bottom, run)
+            age = numerator
             while True:
                 cached[run] = False
                 uses[run] = 0
@@ -175,21 +193,24 @@ def smallest_key(
                     break
             if run >= 0 and children[run] == 0 and inside[run] != step:
                 numerator, denominator, order = _rank(
-                    rule, value[run], time[run], _node_weight(parent, weight, bottom, run), run
+                    rule, value, uses, time, parent, weight, bottom, run
                 )
                 heap = push(heap, numerator, denominator, order)
         evicted[step] = before - size
         for run in use[first:stop]:
             if not cached[run]:
                 cached[run] = True
-                if rule == LFU_AGEING:  # as old as the cache is after the evictions
+                # As old as the cache is after the evictions.
+                if rule == LFU_AGEING:
                     value[run] = uses[run] + age
+                elif rule == GDSF:
+                    value[run] = age
                 if parent[run] >= 0:
                     children[parent[run]] += 1
                     child[parent[run]] = run
         for run in queries:
             if children[run] == 0:
                 numerator, denominator, order = _rank(
-                    rule, value[run], time[run], _node_weight(parent, weight, bottom, run), run
+                    rule, value, uses, time, parent, weight, bottom, run
                 )
                 heap = push(heap, numerator, denominator, order)

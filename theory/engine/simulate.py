@@ -48,7 +48,7 @@ def _ranked(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: St
     name = type(policy).__name__
     whole_nodes = policy.granularity == "node"
     threshold = getattr(policy, "k" if name == "LRUK" else "threshold", 0)
-    refresh_rest = name not in ("NodeLRU", "HitsPerToken")
+    refresh_rest = name not in ("NodeLRU", "HitsPerToken", "GDSF")
     runs = flat.runs if whole_nodes else flat.singles
     smallest_key(runs, capacity, RULES[name], threshold, whole_nodes, refresh_rest, to)
 
@@ -71,6 +71,35 @@ def _onlinemin(
     seated_onlinemin(flat.singles, capacity, policy.epoch * capacity, seeded(seed), to)
 
 
+def _rlt_token(
+    flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts
+) -> None:
+    from theory.engine.rlt_token import randomised_token
+    from theory.engine.twister import seeded
+
+    randomised_token(flat.singles, capacity, seeded(seed), to)
+
+
+def _two_q(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.two_q import two_queues
+
+    two_queues(flat.singles, capacity, to)
+
+
+def _arc(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.arc import adaptive_replacement
+
+    adaptive_replacement(flat.singles, capacity, to)
+
+
+def _s3_fifo(flat: Flat, policy: EvictionPolicy, capacity: int, seed: int, to: StepCounts) -> None:
+    from theory.engine.s3_fifo import small_and_main
+    from theory.eviction.s3_fifo import MOST_HITS, S3FIFO
+
+    assert isinstance(policy, S3FIFO)
+    small_and_main(flat.singles, capacity, policy.small_size(capacity), MOST_HITS, to)
+
+
 COMPILED: dict[str, Compiled] = {
     "theory.eviction.leaf_lru.LeafLRU": _lru,
     "theory.eviction.vllm_lru.VllmLRU": _vllm,
@@ -79,6 +108,7 @@ COMPILED: dict[str, Compiled] = {
     "theory.eviction.random_leaf.RandomLeaf": _rlt,
     "theory.eviction.rlt_node.NodeRLT": _rlt_node,
     "theory.eviction.onlinemin.OnlineMIN": _onlinemin,
+    "theory.eviction.rlt_token.TokenRLT": _rlt_token,
     "theory.eviction.node_lru.NodeLRU": _ranked,
     "theory.eviction.sglang_lru.SGLangLRU": _ranked,
     "theory.eviction.fifo.FIFO": _ranked,
@@ -90,9 +120,13 @@ COMPILED: dict[str, Compiled] = {
     "theory.eviction.lru_k.LRUK": _ranked,
     "theory.eviction.tail_lru.TailLRU": _ranked,
     "theory.eviction.hits_per_token.HitsPerToken": _ranked,
+    "theory.eviction.gdsf.GDSF": _ranked,
     "theory.eviction.clock.Clock": _clock,
     "theory.eviction.clock_clear.ClearClock": _clock,
     "theory.eviction.sieve.Sieve": _clock,
+    "theory.eviction.two_q.TwoQ": _two_q,
+    "theory.eviction.arc.ARC": _arc,
+    "theory.eviction.s3_fifo.S3FIFO": _s3_fifo,
 }
 """The policies with a compiled form, by class; the class itself, no subclass."""
 
@@ -107,7 +141,7 @@ def supports(policy: str) -> bool:
 
     Examples
     --------
-    >>> supports("slru:threshold=3"), supports("rlt-token")
+    >>> supports("slru:threshold=3"), supports("a_module_of_mine:MyPolicy")
     (True, False)
     """
     try:

@@ -19,14 +19,23 @@ class TokenRLT(StepRLT):
     """
 
     def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:
+        tail = self._tails(leaves)
+        law = dict.fromkeys(sorted(set(tail.values())), Fraction(0))
+        for leaf in tail.values():
+            law[leaf] += Fraction(1, len(tail))
+        return law
+
+    def choose(self, leaves: Sequence[int]) -> int:
+        tail = self._tails(leaves)
+        return tail[sorted(tail)[self.random.randrange(len(tail))]]
+
+    def _tails(self, leaves: Sequence[int]) -> dict[int, int]:
+        """For each unmarked token the leaf that leaves if it is drawn."""
         trie = self.cache.trie
-        tail: dict[int, int] = {}  # unmarked token -> the leaf that leaves if it is drawn
+        tail: dict[int, int] = {}
         for leaf in sorted(leaves, key=lambda token: (trie.depth(token), token)):
             token = leaf
             while token != ROOT and token not in self.marked:
                 tail[token] = leaf
                 token = trie.parent(token)
-        law = dict.fromkeys(sorted(set(tail.values())), Fraction(0))
-        for leaf in tail.values():
-            law[leaf] += Fraction(1, len(tail))
-        return law
+        return tail

@@ -42,9 +42,9 @@ class S3FIFO(EvictionPolicy):
         self.hits: dict[int, int] = {}
         self.loaded: tuple[int, ...] = ()  # the misses of the last step, in no queue yet
 
-    @property
-    def _small_size(self) -> int:
-        return max(1, int(self.share * self.cache.capacity))
+    def small_size(self, capacity: int) -> int:
+        """The small queue's share of a capacity, in tokens; at least one."""
+        return max(1, int(self.share * capacity))
 
     def on_step(self, step: Step) -> None:
         self._enter()
@@ -64,10 +64,11 @@ class S3FIFO(EvictionPolicy):
 
     def choose(self, leaves: Sequence[int]) -> int:
         evictable = set(leaves)
+        small_size = self.small_size(self.cache.capacity)
         while True:
             small = next((t for t in self.small if t in evictable), None)
             main = next((t for t in self.main if t in evictable), None)
-            if small is not None and (len(self.small) >= self._small_size or main is None):
+            if small is not None and (len(self.small) >= small_size or main is None):
                 if self.hits[small] <= 1:
                     return small
                 self.small.remove(small)
@@ -88,7 +89,9 @@ class S3FIFO(EvictionPolicy):
             return
         self.small.remove(token)
         self.ghosts.append(token)
-        del self.ghosts[: max(0, len(self.ghosts) - self.cache.capacity + self._small_size)]
+        capacity = self.cache.capacity
+        most = capacity - self.small_size(capacity)
+        del self.ghosts[: max(0, len(self.ghosts) - most)]
 
     def state(self) -> Hashable:
         queues = (tuple((t, self.hits[t]) for t in queue) for queue in (self.small, self.main))
