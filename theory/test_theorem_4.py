@@ -43,6 +43,14 @@ def test_the_real_cache_has_ratio_exactly_the_harmonic_number_in_every_cell() ->
     assert sum(not row.complete for row in found) == 3
 
 
+@pytest.mark.slow
+def test_the_same_up_to_five_tokens() -> None:
+    found = rows(range(1, 6), 3_000)
+    check(found)
+    assert len(found) == 95
+    assert sum(not row.complete for row in found) == 13
+
+
 @pytest.mark.parametrize(
     ("parents", "capacity", "beta"),
     [([-1, -1, -1, -1], 3, 1), ([-1, 0, -1, -1], 2, 1), ([-1, 0, 0, -1], 3, 2)],

@@ -40,3 +40,16 @@ def test_what_has_no_compiled_form_is_told() -> None:
         simulate(flat, "tests.exact.policies:FirstLeaf", 1)
     with pytest.raises(PolicyError, match="unknown eviction policy"):
         simulate(flat, "no-such-policy", 1)
+
+
+@pytest.mark.parametrize(
+    "spec", ["2q", "arc", "gdsf", "onlinemin:epoch=2", "rlt-token", "s3-fifo", "sglang-lru"]
+)
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(instances(most_tokens=80, most_steps=120), st.integers(0, 5))
+def test_equals_the_specification_on_longer_chains(
+    spec: str, instance: Instance, seed: int
+) -> None:
+    # Nodes of more than 20 tokens too, where GDSF rounds.
+    counts = simulate(Flat.from_instance(instance), spec, instance.capacity, seed)
+    assert agrees(counts, instance, spec, seed)
