@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import Self
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.theory.law import WITH_LAW
+from tests.theory.law import WITH_LAW, laws
 from tests.theory.strategies import examples, instances
 from theory.cache import PrefixCache, run
 from theory.errors import CapacityError, InadmissibleStepError, InputError, PolicyError
-from theory.eviction import POLICIES, EvictionPolicy, Step, make_policy
+from theory.eviction import POLICIES, EvictionPolicy, RandomisedPolicy, Step, make_policy
 from theory.model import Instance
 from theory.trie import ROOT, TokenTrie
 
@@ -179,3 +181,48 @@ def test_the_parameters_of_a_cache_are_checked() -> None:
     with pytest.raises(InadmissibleStepError, match="step 0: its footprint of 2"):
         cache.serve([0, 1])
     assert cache.serve([0]).misses == (0,)
+
+
+class FairCoin(RandomisedPolicy):
+    """Tosses a coin at every step: the first leaf leaves at heads, else the last."""
+
+    heads = True
+
+    def on_step(self, step: Step) -> None:
+        self.heads = self.random.random() < 0.5
+
+    def tosses(self, step: Step) -> Sequence[Self]:
+        other = self.fork(self.cache)
+        self.heads, other.heads = True, False
+        return [self, other]
+
+    def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:
+        return {leaves[0 if self.heads else -1]: Fraction(1)}
+
+    def state(self) -> bool:
+        return self.heads
+
+
+def test_a_step_begins_once_for_each_toss() -> None:
+    star = TokenTrie.from_parents([-1, -1, -1])
+    cache = PrefixCache(star, 2, FairCoin())
+    cache.serve([0])
+    cache.serve([1])
+    before = set(cache.cached), cache.steps
+    begun = cache.begin_each([2])
+    assert [start.policy.cache for start in begun] == begun
+    for start in begun:
+        start.evict(start.policy.choose(start.leaves()))
+        start.finish()
+    assert [set(start.cached) for start in begun] == [{1, 2}, {0, 2}]
+    assert (set(cache.cached), cache.steps) == before
+    # Without coins there is one copy.
+    (only,) = PrefixCache(star, 2, "leaf-lru").begin_each([0])
+    assert only.finish().misses == (0,)
+
+
+def test_the_coins_of_a_step_are_in_the_exact_law() -> None:
+    star = TokenTrie.from_parents([-1, -1, -1])
+    law = laws(Instance(star, 2, [[0], [1], [2], [0]]), f"{__name__}:FairCoin")
+    assert law[2][0] == {frozenset({1, 2}): Fraction(1, 2), frozenset({0, 2}): Fraction(1, 2)}
+    assert law[3][1] == Fraction(1, 2)
