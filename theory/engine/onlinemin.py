@@ -93,7 +93,8 @@ def seated_onlinemin(
     With N units, T steps and D the depth of the trie. Virtual cache: the layers are in a segment
     tree over their places, each with a heap of its units of the basis, so every miss and every join
     takes amortised O(log N + log T). Layers are joined at most once each, and only the layer that
-    was the highest before a step can become no restriction by it.
+    was the highest before a step can become no restriction by it. The order of priorities is a list
+    with labels, which a unit enters in O(log N). A restart looks at all units.
 
     Real cache: the least recently used leaf below a spare unit is the least recently used unit of
     its subtree, which is a range of a segment tree. The spare units are in a heap by that leaf,
