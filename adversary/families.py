@@ -200,6 +200,7 @@ FAMILIES: dict[str, Callable[..., Instance]] = {
     "rlt-node": granular.rlt_node,
     "two-chains": granular.two_chains,
     "sglang": granular.sglang,
+    "sglang-twice": granular.sglang_twice,
     "frequency": unbounded.frequency,
     "newest-first": unbounded.newest_first,
     "perfect-frequency": unbounded.perfect_frequency,

@@ -6,7 +6,7 @@ from adversary.tries import at_least, chains
 from theory.model import Instance
 from theory.trie import TokenTrie
 
-__all__ = ["rlt_node", "sglang", "two_chains"]
+__all__ = ["rlt_node", "sglang", "sglang_twice", "two_chains"]
 
 
 def two_chains(size: int = 4, handle: int = 0) -> Instance:
@@ -103,5 +103,45 @@ def sglang() -> Instance:
         notes={
             "source": "found by the exact solver",
             "shows": "sglang-lru has ratio 6 > B - u + 1 = 5",
+        },
+    )
+
+
+def sglang_twice(weight: int = 3, handle: int = 0) -> Instance:
+    """The refresh before the split makes `sglang-lru` almost twice as bad as Leaf-LRU: 2k - 4.
+
+    Three chains of two tokens, a long chain D that is only asked for as a whole, and a single
+    token e. In a phase one of the three is split, so that its rest, which nobody asks for until
+    the phase is over, outlives D and what else is needed: D and a first token are loaded twice.
+    The policy pays 2 weight + 6 = 2k - 4 a phase, the optimum 1.
+
+    Parameters
+    ----------
+    weight : int
+        The tokens of D; k = weight + 5.
+    handle : int
+        The tokens above all chains.
+
+    Examples
+    --------
+    >>> instance = sglang_twice(20)
+    >>> instance.capacity, instance.u, instance.k, len(instance.cycle)
+    (25, 1, 25, 30)
+    """
+    at_least(weight, 1, "weight")
+    trie, ends = chains([2, 2, 2, weight, 1], handle)
+    (a, b, c), (d, e) = ((end - 1, end) for end in ends[:3]), ends[3:]
+    queries = [d, a[0], e, c[1], b[1]]
+    for x, y, z in ((a, b, c), (c, a, b), (b, c, a)):
+        queries += [d, y[1], x[0], z[0], e, d, z[0], e, y[1], x[1]]
+    return Instance(
+        trie,
+        weight + 5 + handle,
+        [(query,) for query in queries],
+        cycle_start=5,
+        name="sglang-twice",
+        notes={
+            "source": "generalises what the exact solver finds for weight 1, 2, 3 and 6",
+            "shows": "sglang-lru pays 2k - 4 a phase against 1",
         },
     )

@@ -358,6 +358,7 @@ def known(target: Target) -> Iterator[tuple[str, Instance]]:
         "frequency": {"length": b - 1},
         "newest-first": {"length": b - 1},
         "sglang": {},
+        "sglang-twice": {"weight": k - 5, "handle": length - 1},
         "fifo-batch": {},
     }
     for name, given in settings.items():

@@ -142,6 +142,10 @@ def _rows() -> list[Bound]:
               "Theorem R4'", "lower", "rlt-step", where=(sp.Ge(ell, beta),)),
         Bound("slack-linear-lower", (1 - sp.exp(-2)) * k / 8, (k,), "batches, beta = l = k even",
               zero, "Theorem R4", "lower", "rlt-step"),
+        Bound("sglang-lower", 2 * k - 4, (k,), "single queries; family sglang-twice", zero,
+              "Theorem on SGLang's LRU", "lower", "sglang-lru", where=(sp.Ge(k, 6),)),
+        Bound("sglang-upper", B * (B + 1), (B,), "any trie, query lengths and batches", B * (B + 1),
+              "Theorem on SGLang's LRU", "upper", "sglang-lru"),
         Bound("random-leaf-lower", k * (1 - (1 - 1 / k) ** r), (k, r), "single queries, r rounds a "
               "phase; family memoryless", zero, "Raghavan and Snir 1989", "lower", "random-leaf"),
         Bound("rlt-node-lower", (k + 1) / 2, (k,), "single queries; family rlt-node", zero,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from statistics import mean, stdev
 
@@ -14,9 +16,10 @@ from mip.belady import farthest_next_use
 from tests.theory.law import laws
 from tests.theory.strategies import examples, instances
 from theory.bounds import evaluate
-from theory.cache import run
+from theory.cache import PrefixCache, run
 from theory.eviction import Step
 from theory.eviction.clock_clear import ClearClock
+from theory.eviction.sglang_lru import SGLangLRU
 from theory.exact import cycle_ratio
 from theory.exact.arena import Arena
 from theory.exact.solver import ExactRatio, exact_ratio
@@ -79,6 +82,69 @@ def test_sglang_exceeds_the_marking_bound() -> None:
     assert Fraction(18, 3) > evaluate("marking-upper", B=5, u=1)
     # Splitting the node before it is stamped repairs it.
     assert per_cycle(instance, "node-lru") == (9, 3)
+
+
+@pytest.mark.parametrize(("weight", "handle"), [(1, 0), (3, 2), (20, 0), (95, 4)])
+def test_sglang_is_almost_twice_as_bad_as_leaf_lru(weight: int, handle: int) -> None:
+    instance = FAMILIES["sglang-twice"](weight=weight, handle=handle)
+    cost, best = per_cycle(instance, "sglang-lru")
+    assert best == 3
+    assert Fraction(cost, best) == evaluate("sglang-lower", k=instance.k) == 2 * instance.k - 4
+    assert cycle_ratio(instance, "sglang-lru").ratio == 2 * instance.k - 4
+    # Splitting first repairs it; leaf by leaf the sequence is harmless.
+    assert Fraction(per_cycle(instance, "node-lru")[0], best) <= instance.k
+    assert per_cycle(instance, "leaf-lru") == (12, 3)
+
+
+class Refreshes(SGLangLRU):
+    """SGLang's LRU, and in which steps it makes tokens young that nobody asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[bool] = []
+
+    def on_step(self, step: Step) -> None:
+        self.seen.append(bool(step.split_off))
+        super().on_step(step)
+
+
+def loads_in_phases(instance: Instance) -> Iterator[tuple[int, int]]:
+    """In each phase, how often some token is loaded at most, and the steps that refresh a rest."""
+    policy = Refreshes()
+    cache = PrefixCache(instance.trie, instance.capacity, policy)
+    used: set[int] = set()
+    loads: Counter[int] = Counter()
+    refreshes = 0
+    for step in instance.steps:
+        tokens = {token for query in step for token in instance.trie.path(query)}
+        if len(used | tokens) > instance.capacity:
+            yield max(loads.values(), default=0), refreshes
+            used, loads, refreshes = set(), Counter(), 0
+        used |= tokens
+        loads.update(cache.serve(step).misses)
+        refreshes += policy.seen[-1]
+    yield max(loads.values(), default=0), refreshes
+
+
+@pytest.mark.parametrize("weight", [1, 6])
+def test_sglang_loads_twice_in_its_worst_phases(weight: int) -> None:
+    found = list(loads_in_phases(FAMILIES["sglang-twice"](weight=weight).unrolled(3)))
+    assert max(loads for loads, _ in found) == 2
+    assert all(loads <= 1 + refreshes for loads, refreshes in found)
+
+
+@given(instances(most_tokens=12, most_steps=60))
+@examples(300)
+def test_each_load_again_in_a_phase_needs_a_refresh_of_its_own(instance: Instance) -> None:
+    for loads, refreshes in loads_in_phases(instance):
+        assert loads <= 1 + refreshes
+
+
+@given(instances(most_tokens=12, most_steps=60))
+@examples(100)
+def test_sglang_is_bounded(instance: Instance) -> None:
+    bound = evaluate("sglang-upper", B=instance.capacity)
+    assert run(instance, "sglang-lru").misses <= bound * (optimum(instance) + 1)
 
 
 def test_sglang_on_that_trie_is_six_exactly() -> None:

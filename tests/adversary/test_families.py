@@ -64,6 +64,7 @@ def test_saved_and_read_again(family, tmp_path):
         ("rlt-node", {"slots": 6, "handle": 2}, (8, 3, 6, 1, 3)),
         ("two-chains", {"size": 5, "handle": 2}, (11, 7, 5, 1, 7)),
         ("sglang", {}, (5, 1, 5, 1, 1)),
+        ("sglang-twice", {"weight": 4, "handle": 2}, (11, 3, 9, 1, 3)),
         ("frequency", {"length": 3}, (4, 3, 2, 1, 3)),
         ("newest-first", {"length": 3}, (4, 3, 2, 1, 3)),
         ("perfect-frequency", {"length": 3}, (4, 3, 2, 1, 3)),
@@ -85,6 +86,10 @@ def test_what_the_theorem_says_about_the_instance(family, given, about):
     [
         ("sglang", {}, "sglang-lru", 18, 3),
         ("sglang", {}, "node-lru", 9, 3),
+        ("sglang-twice", {"weight": 1}, "sglang-lru", 24, 3),
+        ("sglang-twice", {"weight": 9, "handle": 3}, "sglang-lru", 72, 3),
+        ("sglang-twice", {"weight": 95}, "sglang-lru", 588, 3),
+        ("sglang-twice", {"weight": 9}, "leaf-lru", 12, 3),
         ("fifo-batch", {}, "fifo", 9, 3),
         ("two-chains", {"size": 4}, "node-lru", 8, 2),
         ("two-chains", {"size": 16, "handle": 3}, "node-lru", 32, 2),

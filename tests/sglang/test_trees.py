@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+from adversary.granular import sglang_twice
 from empirical.sglang.plugin import BACKENDS
 from empirical.sglang.prediction import POLICIES
 from empirical.sglang.seeded import SeededRLT, SeededRLTStep
@@ -77,6 +78,19 @@ def test_plugin(trees: ModuleType, backend: str, events: bool) -> None:
             assert hits == set(expected.hits), (seed, number)
             assert gone == set(expected.evicted), (seed, number)
             tree.check()
+
+
+@pytest.mark.parametrize("kind", ["radix", "unified", "unified-python"])
+@pytest.mark.parametrize("weight", [1, 20])
+def test_twice_the_bound_of_marking_policies(trees: ModuleType, kind: str, weight: int) -> None:
+    """SGLang's LRU loads 2k - 4 tokens a phase where one would do, in its own trees."""
+    instance = sglang_twice(weight)
+    few, many = instance.unrolled(2).steps, instance.unrolled(6).steps
+    tree = trees.Tree(kind, instance.capacity, "lru")
+    loaded = [
+        instance.trie.depth(query) - len(tree.step(instance.trie, [query])[0]) for (query,) in many
+    ]
+    assert sum(loaded[len(few) :]) == 4 * 3 * (2 * instance.k - 4)
 
 
 def test_creation_of_the_upper_part(trees: ModuleType) -> None:

@@ -43,6 +43,30 @@ ROWS: tuple[Claim, ...] = (
         "exact solver",
     ),
     Claim(
+        "sglang-twice",
+        "The ratio of sglang-lru is at least 2k - 4 for every k >= 6: almost twice the bound of "
+        "marking policies.",
+        "SGLang 0.5.23, single queries; any u, below a common beginning",
+        "proved",
+        "A cycle of three phases of 10 queries, 2k - 4 against 1 in each; the same in SGLang's own "
+        "trees (tests marked sglang).",
+        f"{FILE}::test_sglang_is_almost_twice_as_bad_as_leaf_lru",
+        "family sglang-twice",
+        "sglang-lower",
+    ),
+    Claim(
+        "sglang-upper",
+        "sglang-lru satisfies ALG <= B (B + 1) (OPT + 1), so its ratio is finite.",
+        "any trie, query lengths and batches",
+        "proved",
+        "In a phase a token is loaded at most once more than rests are refreshed, and each used "
+        "token refreshes rests once at most.",
+        f"{FILE}::test_each_load_again_in_a_phase_needs_a_refresh_of_its_own "
+        "theory/test_other_policies.py::test_sglang_is_bounded",
+        "theorem on SGLang's LRU",
+        "sglang-upper",
+    ),
+    Claim(
         "two-chains",
         "On two disjoint chains asked for in turn node-lru pays k a query, leaf-lru as little as "
         "the optimum.",

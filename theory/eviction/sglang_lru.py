@@ -13,8 +13,8 @@ class SGLangLRU(LeafLRU):
     """Evict the least recently used leaf *node* by SGLang's clock; ties go to the later token.
 
     A match that ends inside a node stamps the whole node before splitting it, so the unmatched
-    rest becomes young although nobody asked for it (`touch`). Not marking: ratio 6 at B = 5,
-    u = 1, above B - u + 1 (adversary family ``sglang``). Source: SGLang 0.5.23, ``RadixCache``.
+    rest becomes young although nobody asked for it (`touch`). Not marking: ratio at least
+    2k - 4 from k = 6 on, where Leaf-LRU has k (adversary family ``sglang-twice``). Source: SGLang 0.5.23, ``RadixCache``.
     """
 
     granularity: Granularity = "node"
