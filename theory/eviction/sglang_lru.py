@@ -14,7 +14,8 @@ class SGLangLRU(LeafLRU):
 
     A match that ends inside a node stamps the whole node before splitting it, so the unmatched
     rest becomes young although nobody asked for it (`touch`). Not marking: ratio at least
-    2k - 4 from k = 6 on, where Leaf-LRU has k (adversary family ``sglang-twice``). Source: SGLang 0.5.23, ``RadixCache``.
+    2k - 4 from k = 6 on, where Leaf-LRU has k (adversary family ``sglang-twice``). Source: SGLang
+    0.5.23, ``RadixCache``.
     """
 
     granularity: Granularity = "node"
