@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 import pytest
 
 from empirical.experiments.paper import FOUR, FULL
 from empirical.experiments.setting import Setting
 from empirical.experiments.sweep import Sweep
-from tests.benchmarks.race import Table
+from tests.benchmarks.race import Table, race
 
 BEST = FOUR[3]
 LARGE = FULL.but(router=BEST.router, eviction=BEST.eviction, workers=64)
+
+
+def run(settings: list[Setting], jobs: int) -> None:
+    """All of them anew: a sweep of its own keeps nothing."""
+    Sweep(jobs=jobs).run(settings)
 
 
 def processor(setting: Setting) -> float:
@@ -58,19 +64,15 @@ def test_it_is_linear_in_the_queries(table: Table) -> None:
 def test_a_sweep_uses_both_processors(table: Table) -> None:
     if (os.cpu_count() or 1) < 2:
         pytest.skip("this machine has one processor")
-    settings = [FULL.but(seed=seed) for seed in range(16)]
-    took = []
-    for jobs in (1, 2):
-        began = time.perf_counter()
-        Sweep(jobs=jobs).run(settings)
-        took.append(time.perf_counter() - began)
-    one, two = took
     load = os.getloadavg()[0]
+    settings = [FULL.but(seed=seed) for seed in range(16)]
+    Sweep(jobs=2).run(settings[:2])  # starts the processes
+    one, two = race([partial(run, settings, jobs) for jobs in (1, 2)], turns=2)
     table.add(
-        f"16 settings of 4,096 queries, 1 and 2 processes, load {load:.1f}",
+        f"16 settings of 4,096 queries, with 2 processes and with 1, load before {load:.1f}",
         f"{two:.1f} s",
         f"{one:.1f} s",
         f"{one / two:.2f}x",
         ">= 1.6x on idle processors",
     )
-    assert one / two > 1.2
+    assert load > 0.5 or one / two >= 1.6
