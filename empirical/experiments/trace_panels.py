@@ -30,10 +30,10 @@ LBGR_TRACES = Panel(
     "trace",
     LARGE,
     (
-        _point("conversation, near saturation", CONVERSATION, 1),
-        _point("conversation, below", CONVERSATION, 2),
-        _point("synthetic, near saturation", SYNTHETIC, 1),
-        _point("synthetic, below", SYNTHETIC, 2),
+        _point("conversation, full load", CONVERSATION, 1),
+        _point("conversation, half", CONVERSATION, 2),
+        _point("synthetic, full load", SYNTHETIC, 1),
+        _point("synthetic, half", SYNTHETIC, 2),
         _point("agentic", AGENTIC, 0.1),
     ),
     _variants(
@@ -57,7 +57,7 @@ LBGR_TRACES = Panel(
         ("index without bound", "lbgr:bounded=false"),
     ),
     note="All with rlt, whose coins are what the seeds change; 4 workers (70B on four H200 each). "
-    "The traces keep their timestamps, multiplied by 1 near saturation, by 2 below it, and by 0.1 "
+    "The traces keep their timestamps, multiplied by 1 at full load, by 2 at half, and by 0.1 "
     "for the agentic sample. Every variant differs in one parameter from *decay 0.9*, the default, "
     "if nothing else is said.",
 )

@@ -5,7 +5,7 @@ A new row goes into the file of its subject; a new subject is one more file with
 
 from __future__ import annotations
 
-from theory.claims import deterministic, exact, model, paper, randomised, routing, systems
+from theory.claims import cluster, deterministic, exact, model, paper, randomised, routing, systems
 from theory.claims.claim import STATUSES, Claim, Status, machine_checked, theorems
 
 __all__ = ["CLAIMS", "STATUSES", "Claim", "Status"]
@@ -18,6 +18,7 @@ CLAIMS: tuple[Claim, ...] = machine_checked(
         *systems.ROWS,
         *exact.ROWS,
         *routing.ROWS,
+        *cluster.ROWS,
         *paper.ROWS,
     ),
     theorems(),
