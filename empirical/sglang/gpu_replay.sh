@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The whole replay on one machine with a CUDA GPU, in under 8 minutes: the cyclic worst case under
-# SGLang's LRU, Leaf-LRU and RLT, and a shared-prefix workload whose times are fitted. One report.
+# The whole replay on one machine with a CUDA GPU, in under 8 minutes: two worst cases, of Leaf-LRU
+# and of SGLang's LRU, under SGLang's LRU, Leaf-LRU and RLT, and a shared-prefix workload whose times
+# are fitted. One report.
 #
 #   bash empirical/sglang/gpu_replay.sh OUT [--device cuda|cpu] [--model DIR]
 #
@@ -27,10 +28,15 @@ mkdir -p "$out"
 
 # A handle of 4 * 16 tokens and 9 leaves of 16 tokens, of which 8 fit.
 kvbounds adversary cyclic --capacity 12 --length 5 --out "$out/cyclic.json" --quiet >/dev/null
-for eviction in lru kvbounds-leaf-lru kvbounds-rlt; do
-  kvbounds replay --instance "$out/cyclic.json" --cycles 8 --stretch 16 --start 1 --eviction "$eviction" \
-    --device "$device" "${model[@]}" --timeout 120 --log-dir "$out/logs-$eviction" --quiet \
-    --out "$out/cyclic-$eviction.json"
+# Three chains of 2 * 16 tokens, one of 11 * 16 and one of 16, two of 16 tokens more than fit.
+kvbounds adversary sglang-twice --set weight=11 --out "$out/twice.json" --quiet >/dev/null
+for run in cyclic:8 twice:3; do
+  name=${run%:*}
+  for eviction in lru kvbounds-leaf-lru kvbounds-rlt; do
+    kvbounds replay --instance "$out/$name.json" --cycles "${run#*:}" --stretch 16 --start 1 \
+      --eviction "$eviction" --device "$device" "${model[@]}" --timeout 120 \
+      --log-dir "$out/logs-$name-$eviction" --quiet --out "$out/$name-$eviction.json"
+  done
 done
 kvbounds replay --workload gsp:groups=6,prompts=16,lengths=512+1024+2048+4096,output=16 --output-tokens 16 \
   --start 1 --eviction kvbounds-rlt --capacity 16384 --device "$device" "${model[@]}" --timeout 120 \
@@ -40,7 +46,9 @@ kvbounds calibrate "$out/workload.json" --out "$out/profile.json"
 import json, pathlib, sys
 
 out = pathlib.Path(sys.argv[1])
-names = ["cyclic-lru", "cyclic-kvbounds-leaf-lru", "cyclic-kvbounds-rlt", "workload"]
+evictions = ["lru", "kvbounds-leaf-lru", "kvbounds-rlt"]
+names = [f"{name}-{eviction}" for name in ("cyclic", "twice") for eviction in evictions]
+names.append("workload")
 runs = {name: json.loads((out / f"{name}.json").read_text()) for name in names}
 report = {"schema": "kvbounds/replays/1", "profile": json.loads((out / "profile.json").read_text())}
 (out / "report.json").write_text(json.dumps(report | {"runs": runs}) + "\n")
