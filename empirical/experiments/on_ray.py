@@ -31,6 +31,7 @@ def on_ray(
     jobs : int
         Calls at a time; -1 for as many as the cluster has processors.
     """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send them to its makers
     try:
         import ray
     except ImportError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ SETTINGS = [TINY.but(seed=seed) for seed in range(6)]
 
 @pytest.fixture(scope="module")
 def _cluster() -> Iterator[None]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray = pytest.importorskip("ray", reason="ray is not installed (the cluster extra)")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
