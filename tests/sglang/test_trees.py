@@ -8,7 +8,9 @@ is new.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -91,6 +93,38 @@ def test_twice_the_bound_of_marking_policies(trees: ModuleType, kind: str, weigh
         instance.trie.depth(query) - len(tree.step(instance.trie, [query])[0]) for (query,) in many
     ]
     assert sum(loaded[len(few) :]) == 4 * 3 * (2 * instance.k - 4)
+
+
+def test_splitting_first_repairs_it(trees: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SGLang's tree whose rests keep their old time is `node-lru`, and so a marking policy."""
+    original = trees.RadixCache._match_prefix_helper
+
+    def nodes(node: Any) -> Iterator[Any]:
+        yield node
+        for child in node.children.values():
+            yield from nodes(child)
+
+    def split_first(self: Any, node: Any, key: Any) -> Any:
+        before = {one: one.last_access_time for one in nodes(self.root_node)}
+        result = original(self, node, key)
+        for one, time in before.items():
+            if one.parent is not None and one.parent not in before:  # the rest of a split node
+                one.last_access_time = time
+        return result
+
+    monkeypatch.setattr(trees.RadixCache, "_match_prefix_helper", split_first)
+    worst = sglang_twice(20)
+    cases = [(worst.trie, worst.capacity, [list(step) for step in worst.unrolled(4).steps])]
+    for seed in SEEDS[:60]:
+        trie, capacity, rng = forest(seed)
+        cases.append((trie, capacity, [[rng.randrange(len(trie))] for _ in range(STEPS)]))
+    for trie, capacity, steps in cases:
+        tree = trees.Tree("radix", capacity, "lru")
+        model = PrefixCache(trie, capacity, "node-lru")
+        for step in steps:
+            expected = model.serve(step)
+            hits, gone = tree.step(trie, step)
+            assert (hits, gone) == (set(expected.hits), set(expected.evicted))
 
 
 def test_creation_of_the_upper_part(trees: ModuleType) -> None:
