@@ -153,7 +153,8 @@ def look_for_violation(
         return Marking(None, steps)
     small = minimise(found, lambda cut: _violates(cut, target, seed), most=500, stop=stop)
     violation = first_violation(small, target.policy, seed)
-    assert violation is not None
+    if violation is None:
+        raise target.not_repeated("keeps no token that was used in its phase, and loses one")
     small = _until(small, violation[0])
     return Marking(Violation(small, *violation), steps)
 

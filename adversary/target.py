@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adversary.tries import at_least
-from theory.cache import PrefixCache
-from theory.errors import CapacityError
+from theory.cache import PrefixCache, run
+from theory.errors import CapacityError, PolicyError
 from theory.eviction import EvictionPolicy, RandomisedPolicy, make_policy
-from theory.model import check_capacity
+from theory.model import Instance, check_capacity
 from theory.trie import TokenTrie
 
 __all__ = ["Target"]
@@ -72,12 +72,34 @@ class Target:
     @cached_property
     def has_state(self) -> bool:
         """Whether the policy tells its state, so that a repetition can be recognised."""
-        cache = PrefixCache(TokenTrie.from_parents([-1]), 1, make_policy(self.policy))
-        try:
-            cache.state()
-        except NotImplementedError:
-            return False
-        return True
+        return PrefixCache(TokenTrie.from_parents([-1]), 1, make_policy(self.policy)).tells_state
+
+    def check_repeats(self, instance: Instance) -> None:
+        """Check that a deterministic policy does the same when it serves an instance again.
+
+        Raises
+        ------
+        PolicyError
+            If it does not: it draws random numbers, or reads what is not in the steps.
+        """
+        if self.randomised:
+            return
+        long = instance if instance.cycle_start is None else instance.unrolled(4)
+        first, second = run(long, self.policy), run(long, self.policy)
+        for number, (one, other) in enumerate(zip(first.steps, second.steps, strict=True)):
+            if one != other:
+                raise self.not_repeated(
+                    f"evicts {list(one.evicted)} in step {number}, and {list(other.evicted)}"
+                )
+
+    def not_repeated(self, what: str) -> PolicyError:
+        """The error of a deterministic policy that does two things in the same place."""
+        return PolicyError(
+            f"{what} when the same steps are served again",
+            where=f"policy {self.policy}",
+            fix="derive a policy that tosses coins from RandomisedPolicy, which has the seed, and "
+            "give its distribution()",
+        )
 
     def allows(self, trie: TokenTrie, step: Sequence[int]) -> bool:
         """Whether the adversary may ask for a batch."""

@@ -117,6 +117,7 @@ def zoo_row(policy: str, capacity: int, evaluations: int, seed: int = 0) -> ZooR
     while search.evaluations < evaluations and not search.finished:
         search.advance()
     best = search.result()
+    target.check_repeats(best.instance)
     witness, score = shrink(best.instance, target)
     found = Candidate(witness, score, best.found_by, best.board, best.strategy)
     return ZooRow(

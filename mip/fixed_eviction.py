@@ -126,7 +126,7 @@ class _Tree:
         ]
         policy = self.caches[0].policy
         self.random = isinstance(policy, RandomisedPolicy)
-        self.stateful = not self.random and _has_state(self.caches[0])
+        self.stateful = not self.random and self.caches[0].tells_state
         self.seen: dict[Hashable, list[tuple[int, ...]]] = {}
 
     def offer(self, makespan: Duration, assignment: Sequence[int]) -> None:
@@ -192,11 +192,3 @@ class _Tree:
             return True
         known.append(now)
         return False
-
-
-def _has_state(cache: PrefixCache) -> bool:
-    try:
-        cache.state()
-    except NotImplementedError:
-        return False
-    return True

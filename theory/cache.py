@@ -200,7 +200,12 @@ class PrefixCache:
         """Evict the leaf token (or the leaf node that ends there)."""
         if self._open is None:
             raise InputError("no step is open", where=f"step {self.steps}")
-        if victim not in self._cached or victim in self._children or victim in self._locked:
+        if (
+            not isinstance(victim, Hashable)
+            or victim not in self._cached
+            or victim in self._children
+            or victim in self._locked
+        ):
             raise PolicyError(
                 f"{type(self.policy).__name__} chose {victim!r}, which is not an evictable leaf",
                 where=f"step {self.steps}",
@@ -284,6 +289,29 @@ class PrefixCache:
     def state(self) -> Hashable:
         """Cache, radix nodes and policy state: equal states have equal futures."""
         return frozenset(self._cached), frozenset(self._bottoms), self.policy.state()
+
+    @property
+    def tells_state(self) -> bool:
+        """Whether the policy has a `state()`.
+
+        Raises
+        ------
+        PolicyError
+            If what it gives cannot be hashed.
+        """
+        try:
+            state = self.policy.state()
+        except NotImplementedError:
+            return False
+        try:
+            hash(state)
+        except TypeError as error:
+            raise PolicyError(
+                f"state() cannot be hashed ({error})",
+                where=f"policy {type(self.policy).__name__}",
+                fix="return numbers, tuples and frozensets",
+            ) from None
+        return True
 
     def fork(self) -> PrefixCache:
         """An independent copy: both can go on from here, with the same coins ahead of them."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from theory.errors import InputError
 
-__all__ = ["Registry", "build", "find_class"]
+__all__ = ["Registry", "build", "find_class", "users_own"]
+
+_own_files: set[str] = set()
+"""The files of the modules that users have named."""
 
 
 class Registry(NamedTuple):
@@ -71,6 +76,8 @@ def find_class(name: str, registry: Registry) -> Any:
             where=where,
             fix="mend the module",
         ) from error
+    if name not in registry.names and module.__file__ is not None:
+        _own_files.add(module.__file__)
     found = getattr(module, class_name, None)
     if found is None:
         raise registry.error(f"module {module_name!r} has no {class_name!r}", where=where)
@@ -113,6 +120,19 @@ def build(spec: str, registry: Registry) -> Any:
         raise registry.error(f"cannot be built ({error})", where=where) from error
     except InputError as error:
         raise registry.error(error.what, where=error.where or where, fix=error.fix) from None
+
+
+def users_own(error: BaseException) -> str | None:
+    """Where a user's own class raised `error`, as ``FILE, line N``; None if it was not there.
+
+    Errors of other processes carry their traceback as text, so the text is what is read.
+    """
+    place = None
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        matched = re.match(r'\s+File "(.+)", line (\d+)', line)
+        if matched and matched[1] in _own_files:
+            place = f"{matched[1]}, line {matched[2]}"
+    return place
 
 
 def _parameters(found: type) -> list[str] | None:

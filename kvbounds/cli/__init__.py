@@ -12,6 +12,7 @@ import typer
 
 import kvbounds
 from theory.errors import KvboundsError
+from theory.plugins import users_own
 
 __all__ = ["COMMANDS", "main"]
 
@@ -79,6 +80,14 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _fail_of_user(error: BaseException) -> None:
+    """End here if a class of the user raised the error."""
+    place = users_own(error)
+    if place is not None:
+        told = f"{type(error).__name__}: {error}".rstrip(": ")
+        _fail(f"{place}: {told}; mend the class (KVBOUNDS_DEBUG=1 shows the traceback)", 2)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 done, 1 a claim failed, 2 bad input, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -95,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # The reader of our output has gone; nothing is left to say, and nobody to say it to.
         # typer ends with code 1 then, and hides what it has done to stdout.
         if isinstance(error, SystemExit) and type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            _fail_of_user(error)
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
@@ -110,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
                 sys.exit(0)
             path = getattr(getattr(error, "ctx", None), "command_path", "kvbounds")
             _fail(f"{usage().rstrip('.')}; see '{path} --help'", 2)
+        _fail_of_user(error)
         _fail(
             f"{type(error).__name__}: {error}; this is a fault of kvbounds: please report it "
             "(KVBOUNDS_DEBUG=1 shows where)",

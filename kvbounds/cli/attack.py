@@ -83,6 +83,7 @@ def attack(
     search = _search(target, seed, resume)
     _advance(search, evaluations or 640, over(SEARCH_SHARE), seconds, jobs, resume, quiet)
     best = search.result()
+    target.check_repeats(best.instance)
     marking = look_for_violation(target, seed, [best.instance])
     verdict = growth(target, best, search.pool, grow=grow, stop=over(0.8))
     instance, score = shrink(best.instance, target, stop=over(1))

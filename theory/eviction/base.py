@@ -25,6 +25,7 @@ __all__ = [
     "RandomisedPolicy",
     "Sees",
     "Step",
+    "check_law",
     "uniform",
 ]
 
@@ -161,6 +162,35 @@ class EvictionPolicy(ABC):
         return new
 
 
+def check_law(law: object, policy: EvictionPolicy) -> None:
+    """Check that `law` is an exact distribution, as `RandomisedPolicy.distribution` promises.
+
+    Raises
+    ------
+    PolicyError
+        If it is no dict of Fractions (or ints) that are not negative and add up to 1.
+    """
+    wrong = None
+    if not isinstance(law, dict):
+        wrong = f"{law!r} is no dict"
+    elif not all(isinstance(weight, Fraction | int) for weight in law.values()):
+        wrong = f"the probabilities {[*law.values()]} are not all Fractions"
+    elif any(weight < 0 for weight in law.values()) or _total(law.values()) != 1:
+        wrong = f"the probabilities {[str(weight) for weight in law.values()]} are no distribution"
+    if wrong:
+        raise PolicyError(
+            wrong,
+            where=f"policy {type(policy).__name__}, distribution()",
+            fix="return a dict from leaves to exact Fractions that add up to 1",
+        )
+
+
+def _total(weights: Collection[Fraction | int]) -> Fraction:
+    """Their sum, over one common denominator: many times as fast as one by one."""
+    common = lcm(*(weight.denominator for weight in weights))
+    return Fraction(sum(w.numerator * (common // w.denominator) for w in weights), common)
+
+
 class RandomisedPolicy(EvictionPolicy):
     """A policy that draws its victim from a distribution, given exactly.
 
@@ -187,15 +217,22 @@ class RandomisedPolicy(EvictionPolicy):
         """The probability of each victim; zero probabilities may be left out."""
 
     def choose(self, leaves: Sequence[int]) -> int:
-        """Draw from `distribution` (in exact arithmetic: one integer draw)."""
+        """Draw from `distribution` (in exact arithmetic: one integer draw).
+
+        Raises
+        ------
+        PolicyError
+            If the probabilities are no exact distribution.
+        """
         law = self.distribution(leaves)
+        check_law(law, self)
         denominator = lcm(*(weight.denominator for weight in law.values()))
         draw = self.random.randrange(denominator)
         for token, weight in law.items():
             draw -= weight.numerator * (denominator // weight.denominator)
             if draw < 0:
                 return token
-        raise AssertionError(f"the probabilities add up to less than 1: {law}")
+        raise AssertionError("unreachable: the probabilities add up to 1")
 
 
 def uniform(tokens: Collection[int]) -> dict[int, Fraction]:

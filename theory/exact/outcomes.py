@@ -14,6 +14,7 @@ from typing import NamedTuple
 from theory.cache import PrefixCache
 from theory.errors import PolicyError
 from theory.eviction import RandomisedPolicy, make_policy
+from theory.eviction.base import check_law
 from theory.exact.arena import Batch
 from theory.trie import TokenTrie
 
@@ -66,14 +67,12 @@ def new_cache(trie: TokenTrie, capacity: int, policy: str) -> PrefixCache:
         If the policy gives no state or, randomised, no distribution.
     """
     cache = PrefixCache(trie, capacity, policy)
-    try:
-        cache.state()
-    except NotImplementedError as error:
+    if not cache.tells_state:
         raise PolicyError(
-            f"has no exact ratio: {error}",
+            f"has no exact ratio: {type(cache.policy).__name__} gives no state()",
             where=f"policy {policy}",
             fix="give the policy a hashable, canonical state()",
-        ) from None
+        )
     # No coin is ever drawn here; without its generator a randomised policy is cheap to fork.
     vars(cache.policy).pop("random", None)
     return cache
@@ -189,14 +188,9 @@ class Outcomes:
 
     def _law(self, cache: PrefixCache) -> dict[int, Fraction]:
         assert isinstance(cache.policy, RandomisedPolicy)
-        law = {v: Fraction(p) for v, p in cache.policy.distribution(cache.leaves()).items() if p}
-        if sum(law.values()) != 1 or min(law.values()) < 0:
-            raise PolicyError(
-                f"the probabilities {[str(p) for p in law.values()]} are no distribution",
-                where=f"policy {type(cache.policy).__name__}",
-                fix="return exact Fractions that add up to 1",
-            )
-        return law
+        law = cache.policy.distribution(cache.leaves())
+        check_law(law, cache.policy)
+        return {victim: Fraction(share) for victim, share in law.items() if share}
 
     def _seen(self, cache: PrefixCache) -> int:
         number = self._number.setdefault(cache.state(), len(self._caches))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from theory.errors import InputError
+from theory.cache import run
+from theory.errors import InputError, PolicyError
+from theory.eviction import RandomisedPolicy, make_policy
 from theory.exact.arena import Arena, Batch
 from theory.exact.game import Game, Progress, explore
 from theory.exact.ratio import Extreme, free_cycle, largest_ratio
@@ -14,6 +16,7 @@ from theory.model import Instance
 __all__ = ["ExactRatio", "exact_ratio"]
 
 MOST_STATES = 200_000
+ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def exact_ratio(
     InputError
         If the cache holds all tokens that any step uses, or the cap leaves no cycle.
     PolicyError
-        If the policy is unknown or gives no state.
+        If the policy is unknown, gives no state, or does not do what its state says it will.
 
     Notes
     -----
@@ -133,16 +136,38 @@ def exact_ratio(
     policy_cost, optimum_cost = graph.costs(extreme.cycle)
     prefix = [game.steps[step] for step in game.walk_to(extreme.cycle[0][0])]
     cycle: list[Batch] = [game.steps[step] for _, step in extreme.cycle]
+    witness = Instance(arena.trie, arena.capacity, prefix + cycle, cycle_start=len(prefix))
+    _serve_again(witness, policy, policy_cost)
     return ExactRatio(
         arena,
         policy,
         extreme.ratio,
         game.complete or extreme.ratio is None,
         len(game.pairs),
-        Instance(arena.trie, arena.capacity, prefix + cycle, cycle_start=len(prefix)),
+        witness,
         policy_cost,
         optimum_cost,
         None if extreme.potential is None else Fraction(extreme.potential[0], extreme.scale),
         game,
         extreme,
     )
+
+
+def _serve_again(witness: Instance, policy: str, cost: Fraction) -> None:
+    """Check that a deterministic policy pays in every round of the cycle what its states say.
+
+    A policy that tosses coins of its own, or remembers what `state` does not tell, does not.
+    """
+    if isinstance(make_policy(policy), RandomisedPolicy):
+        return
+    served = run(witness.unrolled(ROUNDS), policy).steps[len(witness.prefix) :]
+    size = len(witness.cycle)
+    for number in range(ROUNDS):
+        paid = sum(step.cost for step in served[number * size : (number + 1) * size])
+        if paid != cost:
+            raise PolicyError(
+                f"pays {paid} in round {number + 1} of a cycle in which its states say {cost}",
+                where=f"policy {policy}",
+                fix="state() must tell all that decisions depend on, and what is random must be "
+                "in distribution() of a RandomisedPolicy",
+            )
