@@ -201,6 +201,7 @@ FAMILIES: dict[str, Callable[..., Instance]] = {
     "two-chains": granular.two_chains,
     "sglang": granular.sglang,
     "sglang-twice": granular.sglang_twice,
+    "sglang-cuts": granular.sglang_cuts,
     "frequency": unbounded.frequency,
     "newest-first": unbounded.newest_first,
     "perfect-frequency": unbounded.perfect_frequency,

@@ -6,7 +6,7 @@ from adversary.tries import at_least, chains
 from theory.model import Instance
 from theory.trie import TokenTrie
 
-__all__ = ["rlt_node", "sglang", "sglang_twice", "two_chains"]
+__all__ = ["rlt_node", "sglang", "sglang_cuts", "sglang_twice", "two_chains"]
 
 
 def two_chains(size: int = 4, handle: int = 0) -> Instance:
@@ -143,5 +143,58 @@ def sglang_twice(weight: int = 3, handle: int = 0) -> Instance:
         notes={
             "source": "generalises what the exact solver finds for weight 1, 2, 3 and 6",
             "shows": "sglang-lru pays 2k - 4 a phase against 1",
+        },
+    )
+
+
+def sglang_cuts(cuts: int = 3, weight: int = 20, handle: int = 0) -> Instance:
+    """A chain that is cut q times keeps its end young q times: `sglang-lru` is superlinear in k.
+
+    q = `cuts` chains of q + 1 tokens, two blocks of q + 1 and a long chain D that are only asked
+    for as wholes, and two single tokens. Each cut of a chain refreshes its last token, which nobody
+    asks for, and all else leaves before it. The blocks take turns: the one that the optimum drops
+    keeps its place long enough for all the chains to leave, pieces and all, and to come back whole.
+
+    Parameters
+    ----------
+    cuts : int
+        q; with cuts about sqrt(2 k / 3) the ratio is about 0.27 k sqrt(k).
+    weight : int
+        The tokens of D; k = weight + 1 + (q + 1) ** 2.
+    handle : int
+        The tokens above all chains.
+
+    Examples
+    --------
+    >>> instance = sglang_cuts(cuts=8, weight=20)
+    >>> instance.capacity, instance.u, instance.k
+    (102, 1, 102)
+    """
+    at_least(cuts, 1, "cuts", most=100)
+    at_least(weight, 1, "weight")
+    size = cuts + 1
+    trie, ends = chains([weight, 1, 1, size, size, *[size] * cuts], handle)
+    long, there, gone, old, new = ends[:5]
+    split = ends[5:]
+    first = [*split, old, long, there]
+    cycle: list[int] = []
+    for _ in range(2):
+        cycle += [*split, old, long, there, new, *split]
+        for place, end in enumerate(split):
+            others = [*split[place + 1 :], *split[:place]]
+            cycle += split[place - 1 : place]
+            for cut in range(end - cuts, end):
+                cycle += [there, cut, gone, long, new, *others]
+                there, gone = gone, there
+        old, new = new, old
+    return Instance(
+        trie,
+        weight + 1 + size**2 + handle,
+        [(query,) for query in (*first, *cycle)],
+        cycle_start=len(first),
+        name="sglang-cuts",
+        notes={
+            "source": "theorem on SGLang's LRU",
+            "shows": "sglang-lru has a ratio of the order of k sqrt(k)",
         },
     )

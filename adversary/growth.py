@@ -51,6 +51,7 @@ PROVED: dict[str, dict[str, tuple[str, str]]] = {
         GROW: ("slack-linear-lower", "marking-upper"),
     },
     "rlt-node": {SINGLE: ("rlt-node-lower", "marking-upper")},
+    "random-leaf": dict.fromkeys((SINGLE, BATCH, GROW), ("random-leaf-lower", "random-leaf-upper")),
     "onlinemin": dict.fromkeys((SINGLE, BATCH, GROW), ("yao-lower", "onlinemin-upper")),
 }
 """Policy -> setting -> the names of a lower and an upper bound in `theory.bounds.BOUNDS`."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import isqrt
 from random import Random
 from typing import Any
 
@@ -347,6 +348,7 @@ def known(target: Target) -> Iterator[tuple[str, Instance]]:
     b, length, beta = target.capacity, target.min_length, target.beta
     k = b - length + 1
     size = (b + 2 - length) // 2
+    cuts = min(isqrt(2 * k // 3), 8)
     settings: dict[str, dict[str, int]] = {
         "cyclic": {"capacity": b, "length": length, "beta": beta},
         "clock-star": {"slots": k, "length": length},
@@ -359,6 +361,7 @@ def known(target: Target) -> Iterator[tuple[str, Instance]]:
         "newest-first": {"length": b - 1},
         "sglang": {},
         "sglang-twice": {"weight": k - 5, "handle": length - 1},
+        "sglang-cuts": {"cuts": cuts, "weight": k - 1 - (cuts + 1) ** 2, "handle": length - 1},
         "fifo-batch": {},
     }
     for name, given in settings.items():

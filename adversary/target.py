@@ -44,7 +44,7 @@ class Target:
     min_length: int = 1
 
     def __post_init__(self) -> None:
-        check_capacity(self.capacity)
+        at_least(check_capacity(self.capacity), 1, "capacity")
         at_least(self.beta, 1, "beta")
         at_least(self.min_length, 1, "min_length")
         if self.k < 1:

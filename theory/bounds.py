@@ -82,6 +82,7 @@ def _rows() -> list[Bound]:
     broom_k = B - L - beta + 2
     fits = (sp.Ge(B, L + beta - 1),)
     cycle_cost = ell * (beta + 2) / 4 * (1 - (beta / (beta + 2)) ** (beta + 2))
+    cuts_cost = q**2 * (2 * k - q**2 - q - 2) / 2 + (q + 1) ** 2
     return [
         # Deterministic eviction.
         Bound("marking-upper", B - u + 1, (B, u), "any trie, query lengths and batches", B,
@@ -144,10 +145,17 @@ def _rows() -> list[Bound]:
               zero, "Theorem R4", "lower", "rlt-step"),
         Bound("sglang-lower", 2 * k - 4, (k,), "single queries; family sglang-twice", zero,
               "Theorem on SGLang's LRU", "lower", "sglang-lru", where=(sp.Ge(k, 6),)),
+        Bound("sglang-cuts-lower", cuts_cost / (2 * q + 2), (k, q), "single queries, q cuts of "
+              "each chain; family sglang-cuts", zero, "Theorem on SGLang's LRU", "lower",
+              "sglang-lru", where=(sp.Ge(k, (q + 1) ** 2 + 2),)),
         Bound("sglang-upper", B * (B + 1), (B,), "any trie, query lengths and batches", B * (B + 1),
               "Theorem on SGLang's LRU", "upper", "sglang-lru"),
-        Bound("random-leaf-lower", k * (1 - (1 - 1 / k) ** r), (k, r), "single queries, r rounds a "
-              "phase; family memoryless", zero, "Raghavan and Snir 1989", "lower", "random-leaf"),
+        Bound("sglang-root-upper", (8 * sp.sqrt(B) + 2) * B, (B,), "as sglang-upper",
+              2 * B * (sp.sqrt(B) + 1) ** 2, "Theorem on SGLang's LRU", "upper", "sglang-lru"),
+        Bound("random-leaf-lower", k, (k,), "single queries; family memoryless, as its rounds grow",
+              zero, "Raghavan and Snir 1989", "lower", "random-leaf"),
+        Bound("random-leaf-upper", B, (B,), "any trie, query lengths and batches; from an empty "
+              "cache", zero, "Theorem on random leaves", "upper", "random-leaf"),
         Bound("rlt-node-lower", (k + 1) / 2, (k,), "single queries; family rlt-node", zero,
               "Theorem on node-granular marking", "lower", "rlt-node"),
         Bound("phase-upper", M * (1 + H(k - 1)), (M, k), "M tokens of the phase are absent at its "

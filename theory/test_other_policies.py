@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import combinations
 from statistics import mean, stdev
 
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import given
 
 from adversary.families import FAMILIES
 from adversary.slack import three_chains
+from adversary.tries import forests
 from mip.belady import farthest_next_use
-from tests.theory.law import laws
+from tests.theory.law import branches, laws
 from tests.theory.strategies import examples, instances
 from theory.bounds import evaluate
 from theory.cache import PrefixCache, run
@@ -24,7 +26,7 @@ from theory.exact import cycle_ratio
 from theory.exact.arena import Arena
 from theory.exact.solver import ExactRatio, exact_ratio
 from theory.model import Instance
-from theory.trie import TokenTrie
+from theory.trie import ROOT, TokenTrie
 
 
 def star(leaves: int) -> TokenTrie:
@@ -276,7 +278,7 @@ def test_batches_refute_the_marker_ratio(
 @pytest.mark.parametrize(("slots", "rounds"), [(1, 1), (2, 1), (2, 4), (3, 2), (3, 6)])
 def test_random_leaf_pays_for_junk_exactly(slots: int, rounds: int) -> None:
     found = cycle_ratio(FAMILIES["memoryless"](slots=slots, rounds=rounds), "random-leaf")
-    bound = evaluate("random-leaf-lower", k=slots, r=rounds)
+    bound = slots * (1 - (1 - Fraction(1, slots)) ** rounds)
     assert found.ratio is not None
     assert bound <= found.ratio <= slots
 
@@ -290,5 +292,70 @@ def test_random_leaf_pays_for_junk_on_average(slots: int, length: int) -> None:
     ]
     spread = 3 * stdev(costs) / len(costs) ** 0.5
     assert optimum(more) - optimum(few) == 8
-    assert mean(costs) + spread >= evaluate("random-leaf-lower", k=slots, r=2 * slots)
-    assert mean(costs) - spread <= slots
+    assert mean(costs) + spread >= slots * (1 - (1 - 1 / slots) ** (2 * slots))
+    assert mean(costs) - spread <= slots == evaluate("random-leaf-lower", k=slots)
+
+
+def closed_sets(trie: TokenTrie, most: int) -> list[frozenset[int]]:
+    """All prefix-closed sets of at most `most` tokens."""
+    found = [
+        frozenset(tokens)
+        for size in range(most + 1)
+        for tokens in combinations(range(len(trie)), size)
+    ]
+    return [s for s in found if all(trie.parent(token) in {*s, ROOT} for token in s)]
+
+
+def after_random_leaves(
+    trie: TokenTrie, cached: frozenset[int], used: frozenset[int], capacity: int
+) -> dict[frozenset[int], Fraction]:
+    """The law of the cache after a step, from the definition of the policy."""
+    law: dict[frozenset[int], Fraction] = {cached: Fraction(1)}
+    for _ in range(max(0, len(cached | used) - capacity)):
+        then: Counter[frozenset[int]] = Counter()
+        for now, weight in law.items():
+            inner = {trie.parent(token) for token in now}
+            leaves = [token for token in now if token not in used and token not in inner]
+            for leaf in leaves:
+                then[now - {leaf}] += weight / len(leaves)  # type: ignore[assignment]
+        law = dict(then)  # type: ignore[arg-type]
+    return {now | used: weight for now, weight in law.items()}
+
+
+@pytest.mark.parametrize("beta", [1, 2])
+@pytest.mark.parametrize("capacity", [2, 3])
+def test_random_leaf_has_a_potential(capacity: int, beta: int) -> None:
+    """Cost and growth of B |OPT's cache - the policy's| are at most B OPT's cost, on every edge."""
+    edges = 0
+    for parents in forests(4):
+        trie = TokenTrie.from_parents(parents)
+        caches = closed_sets(trie, capacity)
+        for batch in combinations(range(4), beta):
+            used = frozenset(token for query in batch for token in trie.path(query))
+            if len(used) > capacity:
+                continue
+            for cached in caches:
+                law = after_random_leaves(trie, cached, used, capacity)
+                for best in caches:
+                    before = capacity * (len(best - cached) + len(used - best))
+                    for then in caches:
+                        if not used <= then <= best | used:
+                            continue
+                        edges += 1
+                        grown = sum(
+                            weight * capacity * len(then - now) for now, weight in law.items()
+                        )
+                        assert len(used - cached) + grown <= before
+    assert edges > 300
+
+
+def test_the_law_in_that_test_is_that_of_the_policy() -> None:
+    trie = TokenTrie.from_parents([-1, -1, 0, -1])
+    cache = PrefixCache(trie, 3, "random-leaf")
+    for query in (2, 1):
+        cache.serve([query])
+    seen: dict[frozenset[int], Fraction] = {}
+    for weight, _, then in branches(cache, [3]):
+        key = frozenset(then.cached)
+        seen[key] = seen.get(key, Fraction(0)) + weight
+    assert seen == after_random_leaves(trie, frozenset({0, 1, 2}), frozenset({3}), 3)

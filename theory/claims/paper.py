@@ -65,7 +65,8 @@ ROWS: tuple[Claim, ...] = (
         "The bound of Leaf-LRU, B - L + 2, holds for SGLang's own eviction.",
         "SGLang 0.5.23, LRU, single queries of length at least L",
         "refuted",
-        "Witness: family sglang-twice, 2k - 4 from k = B - L + 1 = 6 on. It holds for node-lru, "
+        "Witness: family sglang-twice, 2k - 4 from k = B - L + 1 = 6 on; for large k family "
+        "sglang-cuts has about 0.27 k sqrt(k). It holds for node-lru, "
         "which splits a node before it stamps the matched part, and for the plugin's Leaf-LRU.",
         "pytest theory/test_other_policies.py::test_sglang_is_almost_twice_as_bad_as_leaf_lru",
         PAPER,

@@ -67,6 +67,29 @@ ROWS: tuple[Claim, ...] = (
         "sglang-upper",
     ),
     Claim(
+        "sglang-cuts",
+        "The ratio of sglang-lru grows like k sqrt(k), beyond every multiple of k: at least "
+        "(q^2 (2k - q^2 - q - 2) + 2 (q + 1)^2) / (4 (q + 1)).",
+        "SGLang 0.5.23, single queries, k >= (q + 1)^2 + 2; any u, below a common beginning",
+        "proved",
+        "q chains that are cut q times each; from k = 77 on more than 2k - 4. The same in SGLang's "
+        "own trees (tests marked sglang).",
+        "pytest theory/test_sglang_rounds.py::test_sglang_is_worse_than_any_multiple_of_k",
+        "family sglang-cuts",
+        "sglang-cuts-lower",
+    ),
+    Claim(
+        "sglang-root-upper",
+        "sglang-lru satisfies ALG <= (8 sqrt(B) + 2) B OPT + 2 B (sqrt(B) + 1)^2.",
+        "any trie, query lengths and batches",
+        "proved",
+        "A token is loaded once a round; where a phase has more than 4 sqrt(B) rounds, they are "
+        "charged to tokens that the optimum drops. Every step of the count is asserted on runs.",
+        "pytest theory/test_sglang_rounds.py::test_the_count_of_rounds_step_by_step",
+        "theorem on SGLang's LRU",
+        "sglang-root-upper",
+    ),
+    Claim(
         "two-chains",
         "On two disjoint chains asked for in turn node-lru pays k a query, leaf-lru as little as "
         "the optimum.",
