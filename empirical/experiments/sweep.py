@@ -53,6 +53,8 @@ class Sweep:
         on_done: Callable[[int, int], None] = lambda done, count: None,
     ) -> None:
         self.path = None if path is None or timed else Path(path)
+        if jobs == 0:
+            raise InputError("0 processes do nothing", where="jobs", fix="give 1 or more, or -1")
         self.jobs, self.backend, self.timed, self.on_done = jobs, backend, timed, on_done
         self.known: dict[Setting, dict[str, Any]] = {}
         if self.path is not None and self.path.exists():

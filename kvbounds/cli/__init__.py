@@ -110,6 +110,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(0)
     except MemoryError:
         _fail("out of memory; give a smaller instance, fewer capacities or a shorter trace", 2)
+    except OverflowError as error:
+        if os.environ.get("KVBOUNDS_DEBUG"):
+            raise
+        _fail(f"a number is too large to compute with ({error}); give smaller ones", 2)
     except Exception as error:
         if os.environ.get("KVBOUNDS_DEBUG"):
             raise

@@ -57,7 +57,7 @@ def curve(  # noqa: PLR0917 - typer calls it by keyword
     match: Annotated[
         _Match, typer.Option(help="Whether an identical prompt hits in full.")
     ] = _Match.full,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of a randomised policy.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, max=10**6, help="Runs of a randomised policy.")] = 20,
     seed: SeedOption = 0,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Threads; by default one a processor.")

@@ -110,7 +110,8 @@ def exact(  # noqa: PLR0917 - typer calls it by keyword
             quiet=quiet,
         )
     elif cycle is not None:
-        _cycle(cycle, _one(capacity, "--capacity"), policy, certificate, output, quiet)
+        bound = None if capacity is None else _one(capacity, "--capacity")
+        _cycle(cycle, bound, policy, certificate, output, quiet)
     else:
         arena = _arena(
             family,
@@ -118,9 +119,9 @@ def exact(  # noqa: PLR0917 - typer calls it by keyword
             parents,
             instance,
             None if queries is None else integers(queries, "--queries"),
-            _one(capacity, "--capacity"),
-            _one(beta, "--beta") or 1,
-            _one(min_length, "--min-length") or 1,
+            None if capacity is None else _one(capacity, "--capacity"),
+            _one(beta, "--beta"),
+            _one(min_length, "--min-length"),
         )
         summary = _exact(arena, policy, max_states, certificate, quiet)
         if value or value_certificate is not None:
@@ -128,9 +129,7 @@ def exact(  # noqa: PLR0917 - typer calls it by keyword
         _show(summary, output)
 
 
-def _one(text: str | None, option: str) -> int | None:
-    if text is None:
-        return None
+def _one(text: str, option: str) -> int:
     found = integers(text, option)
     if len(found) != 1:
         raise InputError(

@@ -44,7 +44,7 @@ def experiment(
         str | None,
         typer.Option(help="A folder for JSON, Markdown and figures; finished runs are kept there."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds, from --seed on.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, max=10**6, help="Seeds, from --seed on.")] = 3,
     queries: Annotated[
         int | None, typer.Option(min=1, help="Only the first N queries of each run.")
     ] = None,

@@ -45,11 +45,11 @@ def makespan(  # noqa: PLR0917 - typer calls it by keyword
     instance: Annotated[
         str | None, typer.Option(help="A routing instance or a routing witness (JSON).")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Workers; 2 by default.")] = None,
+    workers: Annotated[int | None, typer.Option(max=10**6, help="Workers; 2 by default.")] = None,
     queries: Annotated[int | None, typer.Option(min=1, help="Only the first N queries.")] = None,
     router: Annotated[str, typer.Option(help="Routers R[,R...], or all.")] = "lbgr",
     eviction: Annotated[str, typer.Option(help="Eviction policies E[,E...].")] = "leaf-lru",
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds, from --seed on.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=10**6, help="Seeds, from --seed on.")] = 1,
     capacity: Annotated[
         str | None,
         typer.Option(

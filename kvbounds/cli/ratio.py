@@ -67,9 +67,9 @@ def ratio(  # noqa: PLR0917 - typer calls it by keyword
         _Match, typer.Option(help="Whether an identical prompt hits in full.")
     ] = _Match.full,
     cycles: Annotated[
-        int | None, typer.Option(min=1, help="Serve the cycle of the instance so often.")
+        int | None, typer.Option(min=1, max=10**9, help="Serve the cycle of the instance so often.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of a randomised policy.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, max=10**6, help="Runs of a randomised policy.")] = 20,
     seed: SeedOption = 0,
     out: Annotated[str | None, typer.Option(help="Also write the JSON to this file.")] = None,
     output: FormatOption = Format.table,
@@ -142,8 +142,8 @@ def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
                 row.policy,
                 row.capacity,
                 row.tokens,
-                round(row.hits),
-                row.tokens - round(row.hits),
+                _mean(row.hits),
+                _mean(row.tokens - row.hits),
                 row.hit_rate,
                 row.opt_hit_rate,
                 row.opt_misses,
@@ -164,6 +164,18 @@ def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
                 f"{_long_run(row.cycle.misses, mean)}"
                 f"{'' if interval is None else f' ({interval})'}"
             )
+
+
+def _mean(tokens: float) -> int | str:
+    """A mean over seeds, rounded where what is left out does not show.
+
+    Examples
+    --------
+    >>> _mean(39), _mean(38.55), _mean(123456.4)
+    (39, '38.55', 123456)
+    """
+    whole = round(tokens)
+    return whole if tokens == whole or whole >= 10**4 else f"{float(tokens):.2f}"
 
 
 def _long_run(misses: float, ratio: float | None) -> str:

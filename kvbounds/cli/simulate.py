@@ -43,7 +43,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by keyword
     queries: Annotated[int | None, typer.Option(min=1, help="Only the first N queries.")] = None,
     router: Annotated[str, typer.Option(help="Routers R[,R...], or all.")] = "lbgr",
     eviction: Annotated[str, typer.Option(help="Eviction policies E[,E...], or all.")] = "leaf-lru",
-    workers: Annotated[int, typer.Option(min=1, help="Workers.")] = 4,
+    workers: Annotated[int, typer.Option(min=1, max=10**6, help="Workers.")] = 4,
     profile: Annotated[
         str,
         typer.Option(
@@ -73,7 +73,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by keyword
     chunk: Annotated[int, typer.Option(min=1, help="Prompt tokens of an iteration.")] = 8192,
     max_running: Annotated[int, typer.Option(min=1, help="Queries that run at a time.")] = 256,
     window: Annotated[_Window, typer.Option(help="The queries that are counted.")] = _Window.all,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds, from --seed on.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=10**6, help="Seeds, from --seed on.")] = 1,
     jobs: Annotated[int, typer.Option(help="Processes; -1: one a core.")] = 1,
     timings: Annotated[
         bool, typer.Option("--timings", help="Also what decisions take on this machine.")

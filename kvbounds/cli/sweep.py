@@ -45,14 +45,14 @@ def sweep(
     for name in policies:
         make_policy(name)
     sizes = integers(nodes, "--all-forests")
-    if len(sizes) == 1:
-        sizes = list(range(1, sizes[0] + 1))
-    if sizes[0] < 1 or sizes[-1] > 12:
+    if min(sizes) < 1 or max(sizes) > 12:
         raise InputError(
             f"{nodes} is not between 1 and 12 nodes",
             where="--all-forests",
             fix="there are 32,973 forests with 12 nodes, and each has many ratios",
         )
+    if len(sizes) == 1:
+        sizes = list(range(1, sizes[0] + 1))
     wanted = tasks(
         (parents for size in sizes for parents in forests(size)),
         capacities,

@@ -84,7 +84,7 @@ def _spread(lengths: dict[str, float]) -> str:
 
 def generate(  # noqa: PLR0917 - typer calls it by keyword
     out: _Out,
-    requests: Annotated[int, typer.Option(help="Rows.")] = 2000,
+    requests: Annotated[int, typer.Option(max=10**8, help="Rows.")] = 2000,
     systems: Annotated[int, typer.Option(help="System prompts that sessions share.")] = 16,
     zipf: Annotated[float, typer.Option(help="Skew of their popularity; 0 is uniform.")] = 1.0,
     system_tokens: Annotated[int, typer.Option(help="Mean length of a system prompt.")] = 2048,

@@ -39,7 +39,9 @@ def zoo(
     trace: Annotated[
         list[str] | None, typer.Option(help="A trace in the Mooncake format; may be repeated.")
     ] = None,
-    blocks: Annotated[int, typer.Option(min=1, help="The capacity on traces, in blocks.")] = 8192,
+    blocks: Annotated[
+        int, typer.Option(min=1, max=10**9, help="The capacity on traces, in blocks.")
+    ] = 8192,
     seed: SeedOption = 0,
     output: FormatOption = Format.table,
     quiet: QuietOption = False,
