@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from adversary.granular import sglang_twice
+from adversary.granular import sglang_cuts, sglang_twice
 from empirical.sglang.plugin import BACKENDS
 from empirical.sglang.prediction import POLICIES
 from empirical.sglang.seeded import SeededRLT, SeededRLTStep
 from tests.sglang.workloads import forest
+from theory.bounds import evaluate
 from theory.cache import PrefixCache
 from theory.engine import Flat, simulate
 from theory.eviction import EvictionPolicy
@@ -93,6 +94,20 @@ def test_twice_the_bound_of_marking_policies(trees: ModuleType, kind: str, weigh
         instance.trie.depth(query) - len(tree.step(instance.trie, [query])[0]) for (query,) in many
     ]
     assert sum(loaded[len(few) :]) == 4 * 3 * (2 * instance.k - 4)
+
+
+@pytest.mark.parametrize("kind", ["radix", "unified", "unified-python"])
+@pytest.mark.parametrize(("cuts", "weight"), [(3, 20), (8, 20)])
+def test_beyond_every_multiple_of_k(trees: ModuleType, kind: str, cuts: int, weight: int) -> None:
+    """SGLang's own trees load as many tokens as the theorem says, where 2 (q + 1) would do."""
+    instance = sglang_cuts(cuts, weight)
+    few, many = instance.unrolled(1).steps, instance.unrolled(2).steps
+    tree = trees.Tree(kind, instance.capacity, "lru")
+    loaded = [
+        instance.trie.depth(query) - len(tree.step(instance.trie, [query])[0]) for (query,) in many
+    ]
+    ratio = evaluate("sglang-cuts-lower", k=instance.k, q=cuts)
+    assert sum(loaded[len(few) :]) == 2 * 2 * (cuts + 1) * ratio
 
 
 def test_splitting_first_repairs_it(trees: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from theory.bounds import BOUNDS, approximate, evaluate, harmonic
 from theory.errors import InputError
 
 VALUES: dict[str, int] = {
-    **{"B": 30, "L": 3, "u": 4, "k": 9, "beta": 4, "b": 4, "r": 2, "Lp": 5, "l": 16},
+    **{"B": 30, "L": 3, "u": 4, "k": 18, "beta": 4, "b": 4, "r": 2, "Lp": 5, "l": 16},
     **{"M": 3, "N": 100, "q": 3, "Delta": 2},
 }
 
