@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import orjson
 
 from theory.errors import InputError
 
-__all__ = ["dumps", "read_json", "write_bytes", "write_json", "write_text"]
+__all__ = ["check_writable", "dumps", "read_json", "write_bytes", "write_json", "write_text"]
 
 
 def dumps(value: Any) -> str:
@@ -36,6 +37,8 @@ def dumps(value: Any) -> str:
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old file or the whole new one.
 
+    A link is followed; a device or pipe (``/dev/stdout``) is written to, and never replaced.
+
     Raises
     ------
     InputError
@@ -43,6 +46,10 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """
     target = Path(path)
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(data)
+            return
+        target = target.resolve()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -56,11 +63,38 @@ def write_bytes(path: str | Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            fix="name a file in a folder that exists and is writable",
-        ) from error
+        raise _unwritable(path, error.strerror) from error
+
+
+def _unwritable(path: str | Path, why: str | None) -> InputError:
+    return InputError(
+        f"cannot be written ({why})",
+        where=str(path) or "''",
+        fix="name a file in a folder that exists and is writable",
+    )
+
+
+def check_writable(*paths: str | Path | None) -> None:
+    """Check before a long run that its results can be written; None is no file.
+
+    Raises
+    ------
+    InputError
+        If a folder is missing or not writable, or the path is a folder.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            target = Path(path).resolve()
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            special = target.exists() and not target.is_file()
+            next(target.parent.iterdir(), None)  # the folder is there
+            if not os.access(target if special else target.parent, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            raise _unwritable(path, error.strerror) from error
 
 
 def write_text(path: str | Path, text: str) -> None:

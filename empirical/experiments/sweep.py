@@ -12,7 +12,7 @@ from empirical.experiments.on_ray import on_ray
 from empirical.experiments.setting import Setting
 from empirical.intervals import student
 from theory.errors import InputError
-from theory.jsonfile import read_json, write_json
+from theory.jsonfile import check_writable, read_json, write_json
 
 __all__ = ["Row", "Sweep", "table"]
 
@@ -56,6 +56,7 @@ class Sweep:
         if jobs == 0:
             raise InputError("0 processes do nothing", where="jobs", fix="give 1 or more, or -1")
         self.jobs, self.backend, self.timed, self.on_done = jobs, backend, timed, on_done
+        check_writable(self.path)
         self.known: dict[Setting, dict[str, Any]] = {}
         if self.path is not None and self.path.exists():
             for number, run in enumerate(read_json(self.path, SCHEMA).get("runs", [])):

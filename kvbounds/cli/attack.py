@@ -66,7 +66,9 @@ def attack(
     from adversary.marking import look_for_violation
     from adversary.shrink import shrink
     from adversary.target import Target
+    from theory.jsonfile import check_writable
 
+    check_writable(out, resume)
     if evaluations is not None and budget is not None:
         raise InputError("give either --evaluations or --budget", where="--budget")
     grow = beta == "grow"

@@ -113,8 +113,9 @@ def compare(  # noqa: PLR0917 - typer calls it by keyword
     from empirical.compare import Comparison, milliseconds_per_miss
     from empirical.sglang.target import Target
     from empirical.sglang.workers import interrupt_on_signals
-    from theory.jsonfile import write_json
+    from theory.jsonfile import check_writable, write_json
 
+    check_writable(out)
     plan = _plan(workload, trace, queries, output_tokens, seed)
     _check_routers(router)
     peers, left_out = _peers(peer, peer_python or sys.executable)

@@ -17,7 +17,7 @@ from kvbounds.cli.output import (
     words,
 )
 from theory.errors import InputError
-from theory.jsonfile import write_json
+from theory.jsonfile import check_writable, write_json
 
 if TYPE_CHECKING:
     from theory.exact import Arena
@@ -94,6 +94,7 @@ def exact(  # noqa: PLR0917 - typer calls it by keyword
             "give exactly one of --family, --parents, --instance, --cycle and --all-forests",
             where="usage",
         )
+    check_writable(certificate, value_certificate, out)
     if all_forests is not None:
         from kvbounds.cli.sweep import sweep
 

@@ -111,6 +111,7 @@ def makespan(  # noqa: PLR0917 - typer calls it by keyword
 
     from empirical.makespan import MakespanStudy, summarise
     from theory.eviction import make_policy
+    from theory.jsonfile import check_writable
     from theory.routing import ROUTERS, make_router
 
     routers = list(ROUTERS) if router == "all" else words(router, "--router")
@@ -119,6 +120,7 @@ def makespan(  # noqa: PLR0917 - typer calls it by keyword
         make_router(spec)  # an unknown name is told before a long trace is read
     for spec in evictions:
         make_policy(spec)
+    check_writable(gantt, save)
     source = _Source(
         trace,
         workload,

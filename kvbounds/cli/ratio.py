@@ -21,7 +21,7 @@ from kvbounds.cli.output import (
     words,
 )
 from theory.errors import InputError
-from theory.jsonfile import write_json
+from theory.jsonfile import check_writable, write_json
 
 if TYPE_CHECKING:
     from empirical.intervals import Interval
@@ -84,6 +84,7 @@ def ratio(  # noqa: PLR0917 - typer calls it by keyword
         raise InputError("a trace has no capacity", where="--capacity", fix="give N[,N...]")
     if instance is not None:
         _only_for_traces(unit, batch)
+    check_writable(out)
     policies = words(policy, "--policy")
     capacities: list[int] | list[None] = (
         [None] if capacity is None else integers(capacity, "--capacity")

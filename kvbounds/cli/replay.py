@@ -113,9 +113,10 @@ def replay(  # noqa: PLR0917 - typer calls it by keyword
     from empirical.sglang.client import ServerError
     from empirical.sglang.target import Target
     from empirical.sglang.workers import interrupt_on_signals
-    from theory.jsonfile import write_json
+    from theory.jsonfile import check_writable, write_json
     from theory.routing import make_router
 
+    check_writable(out)
     make_router(router)
     plan, fitting = _plan(
         instance, trace, workload, queries, cycles, stretch, batch, output_tokens, seed
