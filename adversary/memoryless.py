@@ -14,7 +14,7 @@ def memoryless(slots: int = 4, rounds: int = 0, length: int = 1) -> Instance:
     On the broom with k + 1 leaves, a phase repeats the round b, s_1, ..., s_{k-1}; b is one of two
     leaves, in turn. The other one is junk, and the optimum evicts it at once. A uniform draw finds
     it with probability 1/k at each miss, and while it is there each round costs at least one: with
-    r rounds at least k (1 - (1 - 1/k)^r) a phase.
+    r rounds k (1 - (1 - 1/k)^r) in a phase that starts with junk, as nearly all do.
 
     Parameters
     ----------

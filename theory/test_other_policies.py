@@ -283,6 +283,12 @@ def test_random_leaf_pays_for_junk_exactly(slots: int, rounds: int) -> None:
     assert bound <= found.ratio <= slots
 
 
+def test_a_phase_can_start_without_junk() -> None:
+    """Two slots, one round: a phase with junk costs 3/2, and after one in four comes none."""
+    found = cycle_ratio(FAMILIES["memoryless"](slots=2, rounds=1), "random-leaf")
+    assert found.ratio == Fraction(3, 2) * Fraction(4, 5)
+
+
 @pytest.mark.parametrize(("slots", "length"), [(4, 1), (8, 3)])
 def test_random_leaf_pays_for_junk_on_average(slots: int, length: int) -> None:
     few, more = (FAMILIES["memoryless"](slots=slots, length=length).unrolled(n) for n in (1, 5))

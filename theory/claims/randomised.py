@@ -244,7 +244,7 @@ ROWS: tuple[Claim, ...] = (
     Claim(
         "random-leaf-lower",
         "Without marks a uniformly random leaf has ratio at least k, as bad as Leaf-LRU.",
-        "single queries on a broom with k + 1 leaves; k (1 - (1 - 1/k)^r) for r rounds a phase",
+        "single queries on a broom with k + 1 leaves; k (1 - (1 - 1/k)^r)^2 for r rounds a phase",
         "proved",
         "Junk leaves with probability 1/k at each miss, and a round costs at least one while it "
         "is there; the exact cost of small cycles and means over seeds are above it.",
