@@ -182,7 +182,27 @@ def test_uniform_leaves_do_not_lose_it_there() -> None:
 @examples(150)
 def test_fifo_is_at_most_b(instance: Instance) -> None:
     bound = evaluate("fifo-upper", B=instance.capacity) * optimum(instance) + instance.capacity
-    assert run(instance, "fifo").misses <= bound
+    for policy in ("fifo", "fifo:granularity=node"):
+        assert run(instance, policy).misses <= bound
+        # The reason: within a phase no token is loaded twice.
+        cache = PrefixCache(instance.trie, instance.capacity, policy)
+        used: set[int] = set()
+        loaded: set[int] = set()
+        for step in instance.steps:
+            tokens = set(instance.trie.footprint(step))
+            if len(used | tokens) > instance.capacity:
+                used, loaded = set(), set()
+            used |= tokens
+            misses = cache.serve(step).misses
+            assert loaded.isdisjoint(misses)
+            loaded.update(misses)
+
+
+@pytest.mark.parametrize("policy", ["lfu", "slru"])
+def test_counts_of_nodes_have_no_ratio_either(policy: str) -> None:
+    for length in (1, 3):
+        instance = FAMILIES["frequency"](length=length)
+        assert per_cycle(instance, f"{policy}:granularity=node") == (2, 0)
 
 
 def test_fifo_exceeds_the_marking_bound_with_batches() -> None:

@@ -102,7 +102,7 @@ ROWS: tuple[Claim, ...] = (
     Claim(
         "fifo-upper",
         "FIFO satisfies ALG <= B OPT + B.",
-        "any trie, query lengths and batches",
+        "any trie, query lengths and batches; leaf by leaf, and whole nodes as SGLang does",
         "proved",
         "A token that is inserted in a phase does not leave in it, and OPT misses once a phase.",
         f"{FILE}::test_fifo_is_at_most_b",
