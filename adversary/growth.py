@@ -1,4 +1,4 @@
-"""How the ratio of a policy grows with the free slots k: constant, logarithmic, linear, unbounded.
+"""How the ratio of a policy grows with the free slots k: from constant to unbounded.
 
 What decides, in this order: a witness whose optimum pays nothing (unbounded); the proved bounds of
 a known policy, if the upper and the lower one grow alike; for other policies Theorem 2 or 3 from
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import isqrt, log
 from typing import Literal
 
 import numpy as np
@@ -23,8 +23,8 @@ from theory.bounds import approximate
 
 __all__ = ["Evidence", "Fit", "Growth", "Point", "fit", "growth", "proved_growth"]
 
-Order = Literal["constant", "logarithmic", "linear"]
-Verdict = Literal["constant", "logarithmic", "linear", "unbounded", "undetermined"]
+Order = Literal["constant", "logarithmic", "linear", "superlinear"]
+Verdict = Literal[Order, "unbounded", "undetermined"]
 Evidence = Literal["witness", "proved", "measured"]
 
 SLOTS = (2, 3, 4, 6, 8, 12, 16, 24)
@@ -51,6 +51,7 @@ PROVED: dict[str, dict[str, tuple[str, str]]] = {
         GROW: ("slack-linear-lower", "marking-upper"),
     },
     "rlt-node": {SINGLE: ("rlt-node-lower", "marking-upper")},
+    "sglang-lru": {SINGLE: ("sglang-cuts-lower", "sglang-root-upper")},
     "random-leaf": dict.fromkeys((SINGLE, BATCH, GROW), ("random-leaf-lower", "random-leaf-upper")),
     "onlinemin": dict.fromkeys((SINGLE, BATCH, GROW), ("yao-lower", "onlinemin-upper")),
 }
@@ -77,7 +78,7 @@ class Fit:
     Attributes
     ----------
     order : {"constant", "logarithmic", "linear"}
-        g is 0, ln or the identity.
+        g is 0, ln or the identity; a faster growth is proved or not told.
     intercept, slope : float
         The coefficients.
     uncertainty : float
@@ -127,6 +128,8 @@ def proved_growth(target: Target, grow: bool = False) -> tuple[Order, str, str] 
     ('logarithmic', 'yao-lower', 'rlt-upper')
     >>> proved_growth(Target("rlt-step", 8, beta=4), grow=True)[0]
     'linear'
+    >>> proved_growth(Target("sglang-lru", 8))[0]
+    'superlinear'
     >>> proved_growth(Target("lfu", 8)) is None
     True
     """
@@ -145,9 +148,12 @@ def _order(name: str, target: Target, grow: bool) -> Order:
         beta = growing_beta(capacity, target.min_length) if grow else target.beta
         length = target.min_length
         u = length + beta - 1
-        given = {"B": capacity, "L": length, "beta": beta, "b": beta, "u": u}
-        values.append(approximate(name, **given, k=capacity - u + 1))
-    rate = values[1] / values[0]
+        k = capacity - u + 1
+        given = {"B": capacity, "L": length, "beta": beta, "b": beta, "u": u, "k": k}
+        values.append(approximate(name, **given, q=isqrt(2 * k // 3)))  # the best number of cuts
+    rate = values[1] / values[0]  # over 64 times the capacity
+    if rate > 256:
+        return "superlinear"
     return "linear" if rate > 16 else "logarithmic" if rate > 1.1 else "constant"
 
 

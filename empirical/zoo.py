@@ -169,7 +169,10 @@ def _proved(target: Target) -> tuple[str, str, str, str] | None:
         return None
     values = {"B": target.capacity, "L": 1, "beta": 1, "u": 1, "k": target.k}
     lower, upper = names
-    return lower, str(evaluate(lower, **values)), upper, str(evaluate(upper, **values))
+    try:
+        return lower, str(evaluate(lower, **values)), upper, str(evaluate(upper, **values))
+    except InputError:  # a bound for large caches only, or without a rational value
+        return None
 
 
 def on_trace(policy: str, trace: Trace, capacity: int) -> RatioRow | None:

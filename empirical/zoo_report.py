@@ -12,12 +12,10 @@ from theory.bounds import approximate
 
 __all__ = ["draw", "markdown"]
 
-ORDERS = ("constant", "logarithmic", "linear", "undetermined", "unbounded")
+ORDERS = ("constant", "logarithmic", "linear", "superlinear", "undetermined", "unbounded")
 """Orders of growth, the best first."""
 
-COLOUR = dict(
-    zip(ORDERS, (COLOURS[4], COLOURS[2], COLOURS[0], COLOURS[6], COLOURS[1]), strict=True)
-)
+COLOUR = dict(zip(ORDERS, (COLOURS[i] for i in (4, 2, 0, 3, 6, 1)), strict=True))
 LONGEST = 24
 
 
