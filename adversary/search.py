@@ -9,6 +9,7 @@ not on the number of processes, so a search can be stopped after any round and t
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -164,7 +165,7 @@ class Search:
         if jobs > 1:
             from joblib import Parallel, delayed
 
-            results = Parallel(n_jobs=jobs)(delayed(_island)(*task) for task in tasks)
+            results = Parallel(n_jobs=jobs)(delayed(_quietly)(*task) for task in tasks)
         else:
             results = [_island(*task) for task in tasks]
         found = [candidate for candidates, _ in results for candidate in candidates]
@@ -257,6 +258,12 @@ def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
             seen.add(key)
             kept.append(candidate)
     return kept[:KEPT]
+
+
+def _quietly(*task: Any) -> tuple[list[Candidate], int]:
+    """Work in a process of its own, which leaves Ctrl-C to the one that waits for it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _island(*task)
 
 
 def _island(

@@ -36,6 +36,10 @@ LONG_RUN = 8
 Integers = NDArray[np.int64]
 
 
+class NoKernelError(InputError):
+    """A policy without a compiled form, on a trace that is too long for the executable cache."""
+
+
 @dataclass(frozen=True)
 class Growth:
     """What the later part of a run costs, free of what an empty cache costs at its beginning.
@@ -385,7 +389,7 @@ def step_misses(steps: TraceSteps, policy: str, capacity: int, seed: int = 0) ->
         return simulate(flat, policy, capacity, seed).misses
     operations = int(flat.footprint.sum()) * min(capacity, flat.units)
     if operations > MAX_OPERATIONS:
-        raise InputError(
+        raise NoKernelError(
             f"the policy has no compiled form, and {len(steps):,} steps at a capacity of "
             f"{capacity:,} units would take the executable cache about {operations:.0e} "
             f"operations, more than {MAX_OPERATIONS:.0e}",

@@ -14,7 +14,7 @@ from adversary.search import Candidate, Search
 from adversary.shrink import shrink
 from adversary.target import Target
 from adversary.tries import forests
-from empirical.ratio import RatioRow, RatioStudy
+from empirical.ratio import NoKernelError, RatioRow, RatioStudy
 from empirical.traces.base import Trace
 from theory.bounds import evaluate
 from theory.errors import InputError
@@ -179,7 +179,7 @@ def on_trace(policy: str, trace: Trace, capacity: int) -> RatioRow | None:
     """Hit rate and ratio on a real trace, over the whole of it; None if that takes too long."""
     try:
         return RatioStudy(trace, seeds=SEEDS).row(policy, capacity)
-    except InputError:
+    except NoKernelError:
         return None
 
 

@@ -64,13 +64,19 @@ def find_class(name: str, registry: Registry) -> Any:
     where = f"{registry.kind} {name}"
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        fix = "run from the folder that holds the module, or install it"
+        if module_name.endswith(".py"):
+            fix = f"name the module, not the file: {module_name.removesuffix('.py')}:{class_name}"
+        elif error.name != module_name.partition(".")[0]:
+            fix = "install what the module imports"
         raise registry.error(
-            f"cannot import {module_name!r} ({error})",
-            where=where,
-            fix="run from the folder that holds the module, or install it",
+            f"cannot import {module_name!r} ({error})", where=where, fix=fix
         ) from error
-    except Exception as error:  # the module is the user's: whatever it raises is told in one line
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # the module is the user's: whatever it raises is told in one line
         raise registry.error(
             f"importing {module_name!r} fails ({type(error).__name__}: {error})",
             where=where,

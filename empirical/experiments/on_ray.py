@@ -9,10 +9,27 @@ from typing import TypeVar
 
 from theory.errors import InputError
 
-__all__ = ["on_ray"]
+__all__ = ["check_ray", "on_ray"]
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
+
+
+def check_ray() -> None:
+    """Check that ray can be imported, and keep it from sending statistics.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send them to its makers
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "ray is not installed", where="--backend ray", fix="pip install 'kvbounds[cluster]'"
+        ) from None
 
 
 def on_ray(
@@ -31,13 +48,8 @@ def on_ray(
     jobs : int
         Calls at a time; -1 for as many as the cluster has processors.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send them to its makers
-    try:
-        import ray
-    except ImportError:
-        raise InputError(
-            "ray is not installed", where="--backend ray", fix="pip install 'kvbounds[cluster]'"
-        ) from None
+    check_ray()
+    import ray
 
     if not ray.is_initialized():
         ray.init(num_cpus=jobs if jobs > 0 and "RAY_ADDRESS" not in os.environ else None)

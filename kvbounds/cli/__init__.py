@@ -91,6 +91,8 @@ def _fail_of_user(error: BaseException) -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 done, 1 a claim failed, 2 bad input, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:  # closed, as by >&-
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - as long as the process
     wanted = next((word for word in given if not word.startswith("-")), None)
     try:
         command = typer.main.get_command(build_app(wanted))
@@ -110,6 +112,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(0)
     except MemoryError:
         _fail("out of memory; give a smaller instance, fewer capacities or a shorter trace", 2)
+    except OSError as error:
+        if os.environ.get("KVBOUNDS_DEBUG"):
+            raise
+        _fail_of_user(error)
+        where = error.filename or "the output"
+        _fail(f"{where}: {error.strerror or error}; make room, or name another place", 2)
     except OverflowError as error:
         if os.environ.get("KVBOUNDS_DEBUG"):
             raise

@@ -66,6 +66,10 @@ def experiment(
 
     if backend not in ("loky", "ray"):
         raise InputError(f"unknown backend {backend!r}", where="--backend", fix="loky or ray")
+    if backend == "ray":
+        from empirical.experiments.on_ray import check_ray
+
+        check_ray()
     if name == "list":
         _list(list(known.values()), output)
         return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,9 @@ from kvbounds.cli.output import (
     words,
 )
 from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from empirical.ratio import RatioRow
 
 __all__ = ["register"]
 
@@ -64,6 +68,10 @@ def zoo(
             f"cannot be made ({error.strerror})", where=out, fix="name a folder that is writable"
         ) from error
     traces = [load(path) for path in trace or ()]
+    for number, one in enumerate(traces):
+        one.steps().fit(blocks)  # a capacity that is too small is told before the attacks
+        if one.name in [other.name for other in traces[:number]]:
+            raise InputError("two traces have this name", where=one.name, fix="rename one")
     rows = []
     with progress(names, "policies", quiet) as policies:
         for name in policies:
@@ -101,4 +109,18 @@ def zoo(
             ["policy", "marking", "exact, small", f"worst, B = {capacity}", "growth", "evidence"],
             left=1,
         )
+        for one in traces:
+            print()
+            print_table(
+                [[row.policy, *_measured(row.traces[one.name])] for row in rows],
+                ["policy", "hit rate", "ratio"],
+                title=f"{one.name}, {blocks:,} blocks",
+            )
     note(f"written to {folder / 'zoo.json'}, zoo.md and zoo.png", quiet)
+
+
+def _measured(row: RatioRow | None) -> tuple[float | None, float | None]:
+    """Hit rate and ratio."""
+    if row is None or row.ratio is None:
+        return None if row is None else row.hit_rate, None
+    return row.hit_rate, float(row.ratio if isinstance(row.ratio, Fraction) else row.ratio.mean)

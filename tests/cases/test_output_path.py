@@ -1,12 +1,14 @@
 """Where a result goes is looked at before the work; a device is written to, a link followed.
 
-``attack --out`` to a missing folder failed after the whole search, and ``--out`` of a device replaced
-it by a file.
+``attack --out`` to a missing folder failed after the whole search, and ``--out`` of a device
+replaced it by a file.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -73,3 +75,25 @@ def test_a_folder_that_is_not_writable(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     with pytest.raises(InputError, match="Permission denied"):
         check_writable(tmp_path / "x.json")
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
+@pytest.mark.parametrize("form", [[], ["--format", "json"]], ids=["table", "json"])
+def test_stdout_is_full(form: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kvbounds", "claims", *form],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("kvbounds: error: the output: No space left on device; make room")
+    assert done.stderr.count("\n") == 1
+
+
+def test_stdout_is_closed() -> None:
+    line = f'exec "{sys.executable}" -m kvbounds claims theorem-1 >&-'
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -6,6 +6,7 @@ traces, and what a policy raised was called a fault of kvbounds.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,27 @@ def test_no_exact_ratio_of_a_state_that_does_not_tell_all(capsys: Capture, name:
 def test_no_worst_case_of_hidden_coins(capsys: Capture) -> None:
     message = "when the same steps are served again; derive a policy that tosses coins"
     fails(call(capsys, *ATTACK, "--policy", f"{OWN}:Coins"), 2, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("import sys; sys.exit(3)", "own:X", "importing 'own' fails (SystemExit: 3)"),
+        ("import no_such_module_at_all", "own:X", "install what the module imports"),
+        ("", "own.py:X", "name the module, not the file: own:X"),
+        ("", "other:X", "run from the folder that holds the module"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(
+    capsys: Capture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    name: str,
+    message: str,
+) -> None:
+    (tmp_path / "own.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "own", raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    fails(call(capsys, *ATTACK, "--policy", name), 2, message)

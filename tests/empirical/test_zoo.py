@@ -9,6 +9,7 @@ import pytest
 from empirical.traces.mooncake import load
 from empirical.zoo import exact_worst, on_trace, zoo_row
 from kvbounds.cli import main
+from theory.errors import InadmissibleStepError, PolicyError
 from theory.exact.cycle import cycle_ratio
 from theory.model import Instance
 
@@ -60,7 +61,11 @@ def test_table_and_figure(capsys, tmp_path):
     code, out, err = call(capsys, *options)
     assert code == 0
     assert "zoo.json" in err
-    assert [line.split()[0] for line in out.splitlines()[2:]] == ["leaf-lru", "mru", "arc"]
+    shown, on_the_trace = out.split("\n\n")
+    assert [line.split()[0] for line in shown.splitlines()[2:]] == ["leaf-lru", "mru", "arc"]
+    names, rates = zip(*(line.split()[:2] for line in on_the_trace.splitlines()[3:]), strict=True)
+    assert names == ("leaf-lru", "mru", "arc")
+    assert float(rates[0]) == round(59 / 120, 4)
     table = json.loads((folder / "zoo.json").read_text())
     by_name = {row["policy"]: row for row in table["rows"]}
     assert by_name["mru"]["ratio"] == "unbounded"
@@ -90,6 +95,26 @@ def test_a_long_trace_without_a_kernel_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr("empirical.ratio.MAX_OPERATIONS", 10)
     assert on_trace("tests.exact.policies:FirstLeaf", load(trace), 3) is None
     assert on_trace("leaf-lru", load(trace), 3) is not None
+
+
+def test_a_fault_on_a_trace_is_no_dash_in_the_table(tmp_path):
+    trace = tmp_path / "t.jsonl"
+    trace.write_text(TRACE)
+    with pytest.raises(InadmissibleStepError):
+        on_trace("leaf-lru", load(trace), 1)
+    with pytest.raises(PolicyError, match="not an evictable leaf"):
+        on_trace("tests.cases.own_policies:NamesAList", load(trace), 3)
+
+
+def test_traces_that_cannot_be_measured_are_told_before_the_attacks(capsys, tmp_path, monkeypatch):
+    trace = tmp_path / "t.jsonl"
+    trace.write_text(TRACE)
+    monkeypatch.setattr("empirical.zoo.zoo_row", None)
+    options = ("--out", str(tmp_path / "zoo"), "--policy", "mru", "--trace", str(trace))
+    code, _, err = call(capsys, *options, "--blocks", "1")
+    assert (code, "exceeds the capacity 1" in err) == (2, True)
+    code, _, err = call(capsys, *options, "--trace", str(trace))
+    assert (code, "two traces have this name" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
