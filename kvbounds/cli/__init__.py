@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         usage = getattr(error, "format_message", None)
         if callable(usage):
-            if not given:
+            if type(error).__name__ == "NoArgsIsHelpError":
                 print(usage())
                 sys.exit(0)
             path = getattr(getattr(error, "ctx", None), "command_path", "kvbounds")

@@ -70,6 +70,16 @@ def test_help_of_a_command(capsys: Capture, name: str) -> None:
     assert done.out.startswith(f"Usage: kvbounds {name}")
 
 
+@pytest.mark.parametrize(
+    "group", [[], ["trace"], ["workers"]], ids=["kvbounds", "trace", "workers"]
+)
+def test_a_group_alone_shows_its_help(capsys: Capture, group: list[str]) -> None:
+    done = call(capsys, *group)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Usage: kvbounds")
+    assert "\nCommands:\n" in done.out
+
+
 def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     """A real signal in the middle of the work; what was finished is kept."""
     code = """
