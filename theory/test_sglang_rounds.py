@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt, sqrt
+from math import ceil, isqrt, sqrt
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 
 from adversary.families import FAMILIES
+from adversary.tries import chains
 from mip.belady import farthest_next_use
 from tests.theory.strategies import examples, instances
 from theory.bounds import evaluate
@@ -189,6 +190,23 @@ def check(instance: Instance) -> int:
 )
 def test_the_count_of_rounds_step_by_step(family: str, given_: dict[str, int], least: int) -> None:
     assert check(FAMILIES[family](**given_).unrolled(2)) >= least
+
+
+@pytest.mark.parametrize(("size", "handle"), [(36, 0), (40, 2)])
+def test_the_count_of_rounds_where_the_charges_count(size: int, handle: int) -> None:
+    """One chain is cut all the way down in each phase: more than 4 sqrt(B) breaks."""
+    trie, (chain, d, y, p, m, away) = chains([size, 2, 2, 1, 1, size + 5], handle)
+    top = chain - size + 1
+    steps: list[tuple[int, ...]] = []
+    for _ in range(3):
+        steps += [(query,) for query in (away, chain, d, y, p)]
+        for cut in range(top, chain):
+            steps += [(query,) for query in (p, cut, m, d, y)]
+            p, m = m, p
+    instance = Instance(trie, size + 5 + handle, steps)
+    check(instance)
+    few = 2 * ceil(2 * sqrt(instance.capacity))
+    assert sum(len(cuts) >= few for cuts in Rounds(instance).phases) == 3
 
 
 @given(instances(most_tokens=12, most_steps=60))
