@@ -68,7 +68,7 @@ ROWS: tuple[Claim, ...] = (
     ),
     Claim(
         "sglang-cuts",
-        "The ratio of sglang-lru grows like k sqrt(k), beyond every multiple of k: at least "
+        "The ratio of sglang-lru grows at least like k sqrt(k), beyond every multiple of k: "
         "(q^2 (2k - q^2 - q - 2) + 2 (q + 1)^2) / (4 (q + 1)).",
         "SGLang 0.5.23, single queries, k >= (q + 1)^2 + 2; any u, below a common beginning",
         "proved",

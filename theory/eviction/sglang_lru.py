@@ -14,8 +14,8 @@ class SGLangLRU(LeafLRU):
 
     A match that ends inside a node stamps the whole node before splitting it, so the unmatched
     rest becomes young although nobody asked for it (`touch`). Not marking: where Leaf-LRU has ratio
-    k, this one has at least 2k - 4 from k = 6 on (adversary family ``sglang-twice``) and is of the
-    order of k sqrt(k) (``sglang-cuts``). Source: SGLang 0.5.23, ``RadixCache``.
+    k, this one has at least 2k - 4 from k = 6 on (adversary family ``sglang-twice``) and at least
+    the order of k sqrt(k) (``sglang-cuts``). Source: SGLang 0.5.23, ``RadixCache``.
     """
 
     granularity: Granularity = "node"
