@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+QUICK = 32
+"""Up to this capacity a round of the search takes seconds."""
+
 SEARCH_SHARE = 0.5
 """The part of a budget in seconds that goes to the search; the rest is for what follows."""
 
@@ -40,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 def attack(
     policy: Annotated[str, typer.Option(help="A policy's name, or your own as module:Class.")],
-    capacity: Annotated[int, typer.Option(help="B, in tokens.")] = 8,
+    capacity: Annotated[int, typer.Option(max=1000, help="B, in tokens; up to 32 is quick.")] = 8,
     beta: Annotated[
         str, typer.Option(help="Distinct queries a batch; 'grow': about half of what fits.")
     ] = "1",
@@ -76,6 +79,12 @@ def attack(
         policy, capacity, growing_beta(capacity, min_length) if grow else _beta(beta), min_length
     )
     seconds = None if budget is None else _seconds(budget)
+    if capacity > QUICK:
+        note(
+            f"a round at a capacity of {capacity} takes minutes, and a budget ends between rounds; "
+            "the growth with k is judged up to k = 24 at any capacity",
+            quiet,
+        )
     started = time.monotonic()
 
     def over(share: float) -> Callable[[], bool]:

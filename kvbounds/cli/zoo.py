@@ -38,7 +38,7 @@ def zoo(
     policy: Annotated[
         str | None, typer.Option(help="Policies P[,P...]; all built-in ones by default.")
     ] = None,
-    capacity: Annotated[int, typer.Option(help="B of the attack, in tokens.")] = 6,
+    capacity: Annotated[int, typer.Option(max=1000, help="B of the attack, in tokens.")] = 6,
     evaluations: Annotated[int, typer.Option(min=1, help="Evaluations of each attack.")] = 320,
     trace: Annotated[
         list[str] | None, typer.Option(help="A trace in the Mooncake format; may be repeated.")

@@ -60,3 +60,17 @@ def test_a_mean_is_not_rounded_to_what_it_is_not(capsys: Capture, tmp_path: Path
     assert hits != round(hits)
     assert hits + misses == pytest.approx(tokens)
     assert hits / tokens == pytest.approx(float(row["hit rate"]), abs=1e-3)
+
+
+def test_a_slow_capacity_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 1,000 tokens a search with ``--budget 10s`` said nothing for many minutes."""
+
+    def work(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adversary.search.Search.advance", work)
+    for capacity, told in ((32, False), (1000, True)):
+        done = call(capsys, "attack", "--policy", "fifo", "--capacity", capacity)
+        assert done.code == 130
+        assert ("takes minutes, and a budget ends between rounds" in done.err) == told
+    fails(call(capsys, "attack", "--policy", "fifo", "--capacity", 1001), 2, "1000")
