@@ -8,7 +8,7 @@ queries follow one another, both caches do the same, eviction by eviction.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 
 from theory.errors import InputError
@@ -144,6 +144,7 @@ class BlockCache(ABC):
                 raise InputError(f"block {block} is not held")
             self.locks[block] -= 1
             self.locked -= not self.locks[block]
+        self._end(path)
         if path and not self.locks[path[-1]]:
             self._let_go(path[-1])
 
@@ -151,7 +152,7 @@ class BlockCache(ABC):
         self.clock += 1
         self._use(path)
 
-    def _hold(self, blocks: Iterable[int]) -> None:
+    def _hold(self, blocks: Sequence[int]) -> None:
         for block in blocks:
             self.locked += not self.locks[block]
             self.locks[block] += 1
@@ -188,6 +189,9 @@ class BlockCache(ABC):
     @abstractmethod
     def _let_go(self, block: int) -> None:
         """`block`, the end of a path, is no longer held."""
+
+    def _end(self, path: Sequence[int]) -> None:  # noqa: B027 - uses say enough for most
+        """A query that held `path` has ended, or what it added to the path of its prompt."""
 
     def _branch(self, block: int) -> None:  # noqa: B027 - only whole nodes need to know
         """`block` has a second cached child."""

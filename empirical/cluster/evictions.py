@@ -7,18 +7,23 @@ from collections.abc import Sequence
 from empirical.cluster.cache import BlockCache
 from empirical.cluster.leaf_cache import LeafLRUCache, RLTCache, StepRLTCache
 from empirical.cluster.node_cache import SGLangLRUCache
+from empirical.cluster.policy_cache import PolicyCache
 from theory.errors import PolicyError
+from theory.eviction import POLICIES, make_policy
 from theory.model import check_capacity
 
-__all__ = ["EVICTIONS", "make_cache"]
+__all__ = ["EVICTIONS", "FAST", "make_cache"]
 
-EVICTIONS: dict[str, type[BlockCache]] = {
+FAST: dict[str, type[BlockCache]] = {
     "leaf-lru": LeafLRUCache,
     "rlt": RLTCache,
     "rlt-step": StepRLTCache,
     "sglang-lru": SGLangLRUCache,
 }
-"""The names are those of `theory.eviction`."""
+"""Policies that have a cache of their own, which needs no list of leaves for each eviction."""
+
+EVICTIONS: tuple[str, ...] = tuple(name for name in POLICIES if name != "onlinemin")
+"""The built-in policies that run on a worker; the names are those of `theory.eviction`."""
 
 
 def make_cache(eviction: str, parent: Sequence[int], capacity: int, seed: int = 0) -> BlockCache:
@@ -27,7 +32,8 @@ def make_cache(eviction: str, parent: Sequence[int], capacity: int, seed: int = 
     Parameters
     ----------
     eviction : str
-        A name of `EVICTIONS`.
+        A name of `EVICTIONS`, with parameters if it has any (``slru:threshold=3``), or a user's
+        ``module:Class``.
     parent : sequence of int
         The predecessor of each block, ``-1`` at the start of a prompt; ancestors first.
     capacity : int
@@ -50,10 +56,15 @@ def make_cache(eviction: str, parent: Sequence[int], capacity: int, seed: int = 
     >>> cache.admit([0, 2]), sorted(cache.locks)
     (1, [0])
     """
-    if eviction not in EVICTIONS:
+    room = check_capacity(capacity)
+    if eviction in FAST:
+        return FAST[eviction](parent, room, seed)
+    name = ":".join(part for part in eviction.split(":") if "=" not in part)
+    if name not in EVICTIONS and ":" not in name:
+        why = "does not run on a worker" if name in POLICIES else "is unknown"
         raise PolicyError(
-            f"a simulated worker has no eviction policy {eviction!r}",
-            where="eviction",
-            fix=f"choose from {', '.join(EVICTIONS)}",
+            why,
+            where=f"eviction policy {eviction!r}",
+            fix=f"choose from {', '.join(sorted(EVICTIONS))}, or name your own as module:Class",
         )
-    return EVICTIONS[eviction](parent, check_capacity(capacity), seed)
+    return PolicyCache(parent, room, make_policy(eviction), seed)

@@ -77,13 +77,10 @@ class Panel:
         """Every point with every method."""
         for point in self.points:
             for method in self.methods:
-                yield (
-                    point,
-                    method,
-                    self.base.but(
-                        router=method.router, eviction=method.eviction, **dict(point.changes)
-                    ),
+                changes = {"router": method.router, "eviction": method.eviction} | dict(
+                    point.changes
                 )
+                yield point, method, self.base.but(**changes)
 
     def run(self, sweep: Sweep, seeds: Sequence[int], *, queries: int | None = None) -> list[Row]:
         """One row for each point and method, with ``panel``, ``point`` and ``method`` added.

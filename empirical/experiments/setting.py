@@ -14,7 +14,8 @@ from empirical.cluster.metrics import hit_rate_bound, summary, timings
 from empirical.cluster.profiles import Profile, find_profile
 from empirical.cluster.simulate import ClusterRun, simulate
 from empirical.cluster.worker import Batching
-from empirical.traces import mooncake, workload
+from empirical.traces import mooncake
+from empirical.traces import workload as workloads
 from empirical.traces.arrivals import PROCESSES, retime, stretch
 from empirical.traces.base import Trace
 from theory.errors import InputError
@@ -29,10 +30,11 @@ class Setting:
     Attributes
     ----------
     workload : str
-        A workload (see `empirical.traces.workload`), or a trace file (``.jsonl``, ``.jsonl.gz``),
+        A workload (see `empirical.traces.workload`), or a trace file (in the Mooncake format),
         looked for in the folder KVBOUNDS_TRACES too.
     router, eviction : str
-        See `theory.routing` and `empirical.cluster.evictions`.
+        See `theory.routing` and `empirical.cluster.evictions`; a user's own class counts as the
+        same as long as its name is the same.
     workers : int
         How many.
     profile : str
@@ -180,8 +182,17 @@ def _arrivals(text: str) -> tuple[str, dict[str, float]]:
 
 
 def is_file(workload: str) -> bool:
-    """Whether a workload is a trace file, by its name."""
-    return workload.endswith((".jsonl", ".jsonl.gz")) and ":" not in workload
+    """Whether a workload is a trace file: by the ending of its name, or because it is there.
+
+    Examples
+    --------
+    >>> is_file("absent.jsonl.gz"), is_file("gsp:groups=2"), is_file("gsp")
+    (True, False, False)
+    """
+    if workload.partition(":")[0] in workloads.WORKLOADS:
+        return False
+    named = workload.endswith((".jsonl", ".jsonl.gz")) and ":" not in workload
+    return named or trace_file(workload).is_file()
 
 
 def trace_file(name: str) -> Path:
@@ -195,7 +206,7 @@ def trace_file(name: str) -> Path:
 
 @lru_cache(maxsize=4)
 def _trace(source: str, arrivals: str, queries: int | None, seed: int) -> Trace:
-    found = mooncake.load(trace_file(source)) if is_file(source) else workload.parse(source, seed)
+    found = mooncake.load(trace_file(source)) if is_file(source) else workloads.parse(source, seed)
     if queries is not None and queries < len(found):
         found = found.select(range(queries))
     kind, values = _arrivals(arrivals)

@@ -57,12 +57,13 @@ def experiment(
     quiet: QuietOption = False,
 ) -> None:
     """Run an experiment; every table has absolute numbers, seeds, intervals and denominators."""
+    from empirical.experiments.eviction_panel import EVICTION_PANELS
     from empirical.experiments.paper import PANELS
     from empirical.experiments.question_panels import QUESTION_PANELS
     from empirical.experiments.sweep import Sweep
     from empirical.experiments.trace_panels import TRACE_PANELS
 
-    known = PANELS | QUESTION_PANELS | TRACE_PANELS
+    known = PANELS | EVICTION_PANELS | QUESTION_PANELS | TRACE_PANELS
 
     if backend not in ("loky", "ray"):
         raise InputError(f"unknown backend {backend!r}", where="--backend", fix="loky or ray")

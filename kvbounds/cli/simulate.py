@@ -36,13 +36,21 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(  # noqa: PLR0917 - typer calls it by keyword
-    trace: Annotated[str | None, typer.Option(help="A trace in the Mooncake format.")] = None,
+    trace: Annotated[
+        str | None, typer.Option(help="A file in the Mooncake format, plain or gzip.")
+    ] = None,
     workload: Annotated[
         str | None, typer.Option(help="A generated trace, e.g. gsp:groups=16,prompts=32,rate=2.")
     ] = None,
     queries: Annotated[int | None, typer.Option(min=1, help="Only the first N queries.")] = None,
     router: Annotated[str, typer.Option(help="Routers R[,R...], or all.")] = "lbgr",
-    eviction: Annotated[str, typer.Option(help="Eviction policies E[,E...], or all.")] = "leaf-lru",
+    eviction: Annotated[
+        str,
+        typer.Option(
+            help="Eviction policies E[,E...] with parameters (slru:threshold=3), your own as "
+            "module:Class, or all built-in ones."
+        ),
+    ] = "leaf-lru",
     workers: Annotated[int, typer.Option(min=1, max=10**6, help="Workers.")] = 4,
     profile: Annotated[
         str,
@@ -92,12 +100,12 @@ def simulate(  # noqa: PLR0917 - typer calls it by keyword
             where="simulate",
             fix="use --trace FILE or --workload gsp:...",
         )
-    if trace is not None and not trace.endswith((".jsonl", ".jsonl.gz")):
-        raise InputError("is no .jsonl or .jsonl.gz file", where=trace, fix="convert it first")
-    from empirical.experiments.setting import Setting, trace_file
+    from empirical.experiments.setting import Setting, is_file, trace_file
 
     if trace is not None and not trace_file(trace).is_file():
         raise InputError("cannot be read (no such file)", where=trace, fix="check the path")
+    if trace is not None and not is_file(trace):
+        trace = f"./{trace}"  # a file that is called like a workload
 
     from empirical.cluster.evictions import EVICTIONS, make_cache
     from empirical.experiments.sweep import Sweep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -49,6 +50,48 @@ def test_the_table_names_its_denominators(capsys: pytest.CaptureFixture[str]) ->
     assert "routing us" in out
 
 
+def test_any_policy_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "newest.py").write_text(
+        "from theory.eviction import EvictionPolicy\n\n\n"
+        "class Newest(EvictionPolicy):\n"
+        "    def on_step(self, step):\n        pass\n\n"
+        "    def choose(self, leaves):\n        return max(leaves)\n\n\n"
+        "class Broken(Newest):\n"
+        "    def choose(self, leaves):\n        return leaves[10**6]\n"
+    )
+    small = [*TINY, "--capacity", "1024", "--jobs", "1", "--quiet", "--eviction"]
+    code, out, err = call(capsys, *small, "fifo,slru:threshold=3,newest:Newest", "--format", "json")
+    assert (code, err) == (0, "")
+    assert [row["eviction"] for row in json.loads(out)["rows"]] == [
+        "fifo",
+        "slru:threshold=3",
+        "newest:Newest",
+    ]
+    code, out, err = call(capsys, *small, "newest:Broken")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "Broken: finds no victim among" in err
+    assert "newest.py, line 14" in err
+
+
+@pytest.mark.parametrize("name", ["trace.jsonl", "trace.jsonl.gz", "trace", "gsp", "gsp:prompts=2"])
+def test_any_existing_file_is_a_trace(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = b'{"timestamp": 0, "input_length": 8, "output_length": 1, "hash_ids": [1]}\n'
+    (tmp_path / name).write_bytes(gzip.compress(row) if name.endswith(".gz") else row)
+    code, out, _ = call(capsys, "simulate", "--trace", name)
+    assert code == 0
+    assert "1 queries (all)" in out
+    assert "8 prompt tokens" in out
+
+
 def test_finished_runs_are_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "runs.json"
     first = call(capsys, *TINY, "--out", str(file), "--seeds", "2")
@@ -63,9 +106,10 @@ def test_finished_runs_are_kept(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     [
         (["simulate"], "exactly one source"),
         (["simulate", "--trace", "none.jsonl"], "none.jsonl: cannot be read"),
-        (["simulate", "--trace", "trace.csv"], "trace.csv: is no .jsonl"),
+        (["simulate", "--trace", "trace.csv"], "trace.csv: cannot be read"),
         ([*TINY, "--router", "fastest"], "unknown router 'fastest'"),
-        ([*TINY, "--eviction", "fifo"], "choose from leaf-lru, rlt, rlt-step, sglang-lru"),
+        ([*TINY, "--eviction", "fifi"], "choose from 2q, arc, clock"),
+        ([*TINY, "--eviction", "onlinemin"], "does not run on a worker; choose from 2q"),
         ([*TINY, "--capacity", "100"], "with its answer: its footprint of 9 blocks"),
         ([*TINY, "--profile", "h100"], "unknown profile 'h100'"),
         ([*TINY, "--arrivals", "closed"], "closed needs a clients"),

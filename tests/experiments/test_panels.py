@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from empirical.cluster.evictions import make_cache
+from empirical.cluster.evictions import EVICTIONS, make_cache
 from empirical.experiments import question_panels
 from empirical.experiments.cluster_questions import scaling
+from empirical.experiments.eviction_panel import EVERY_EVICTION, EVICTION_PANELS
 from empirical.experiments.findings import findings, sentences
 from empirical.experiments.model_questions import duplicates, overflow
 from empirical.experiments.panel import Panel, pick
@@ -25,6 +26,7 @@ from theory.routing.lbgr import LBGR
 
 ALL = [
     *PANELS.values(),
+    *EVICTION_PANELS.values(),
     *question_panels.QUESTION_PANELS.values(),
     *TRACE_PANELS.values(),
 ]
@@ -40,6 +42,15 @@ def test_panels_name_what_exists(panel: Panel) -> None:
         assert point.label
     labels = [(point.label, method.label) for point, method, _ in panel.cells()]
     assert len(set(labels)) == len(labels)
+
+
+def test_every_policy_runs_under_its_own_router() -> None:
+    panel = replace(EVERY_EVICTION, methods=EVERY_EVICTION.methods[:6:5])
+    rows = panel.run(Sweep(), range(1), queries=40)
+    assert [(row["router"], row["workers"]) for row in rows] == [("round-robin", 1)] * 2 + [
+        ("lbgr", 4)
+    ] * 2
+    assert {method.eviction for method in EVERY_EVICTION.methods} > set(EVICTIONS)
 
 
 def test_the_default_of_lbgr_is_a_row_of_its_sensitivity_table() -> None:

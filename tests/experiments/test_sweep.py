@@ -37,6 +37,8 @@ def test_a_trace_keeps_its_times_or_is_stretched(
     monkeypatch.setenv("KVBOUNDS_TRACES", str(tmp_path))
     assert setting.trace().timestamp.tolist() == [0, 40]
     assert setting.but(arrivals="trace:stretch=2.5").trace().timestamp.tolist() == [0, 100]
+    (tmp_path / "two.jsonl").rename(tmp_path / "two")
+    assert Setting("two", workers=1).trace().timestamp.tolist() == [0, 40]
 
 
 def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +55,14 @@ def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     again = Sweep(tmp_path / "runs.json").run(settings)
     assert ran == settings[2:]
     assert {setting: again[setting] for setting in settings[:2]} == results
+
+
+def test_runs_of_any_policy_are_kept(tmp_path: Path) -> None:
+    own = "theory.eviction.leaf_lru:LeafLRU"
+    settings = [TINY.but(eviction=name) for name in ("slru:threshold=3", own, "leaf-lru")]
+    results = Sweep(tmp_path / "runs.json").run(settings)
+    assert results[settings[1]] == results[settings[2]]
+    assert Sweep(tmp_path / "runs.json").known == results
 
 
 def test_an_interrupted_sweep_keeps_what_is_finished(
@@ -92,7 +102,8 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
         ({"workers": 0}, "0 workers"),
         ({"profile": "llama-3.1-8b-l40,llama-3.1-8b-l40,x"}, "3 profiles for 2 workers"),
         ({"workload": "hsp"}, "unknown workload"),
-        ({"eviction": "fifo"}, "eviction policy 'fifo'"),
+        ({"eviction": "fifi"}, "eviction policy 'fifi'"),
+        ({"eviction": "onlinemin"}, "does not run on a worker"),
         ({"capacity": 9}, "capacity"),
     ],
 )
