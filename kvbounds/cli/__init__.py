@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("kvbounds.cli.validate", "Hold the policies to the proven bounds."),
     "ratio": ("kvbounds.cli.ratio", "Measure policies against the offline optimum."),
     "curve": ("kvbounds.cli.curve", "Hit rate and ratio to the optimum at many capacities."),
+    "check": ("kvbounds.cli.check", "What is wrong with an eviction policy."),
     "attack": ("kvbounds.cli.attack", "Find the worst case of any eviction policy."),
     "zoo": ("kvbounds.cli.zoo", "One table of all policies."),
     "adversary": ("kvbounds.cli.adversary", "Write an instance of a worst-case family."),

@@ -96,6 +96,16 @@ def test_worst_cases(run: Run, tmp_path: Path) -> None:
     conforms(printed(run, "ratio", "--instance", instance), "ratio")
 
 
+@pytest.mark.parametrize("policy", ["mru", "tests.adversary.faulty:Outsider"])
+def test_checks(capsys: pytest.CaptureFixture[str], policy: str) -> None:
+    found = call(capsys, "check", policy, "--capacity", "3", "--format", "json").json
+    conforms(found, "check")
+    cases = [one["case"] for one in found["checks"] if one["case"] is not None]
+    assert cases
+    for case in cases:
+        conforms(case, "instance")
+
+
 @pytest.mark.slow
 def test_attacks(run: Run, tmp_path: Path) -> None:
     attack = ("attack", "--policy", "mru", "--capacity", "2", "--evaluations", "20", "--jobs", "1")
