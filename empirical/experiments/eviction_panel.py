@@ -19,18 +19,14 @@ EVERY_EVICTION = Panel(
     (
         Point(
             "one worker",
-            {
-                "workers": 1,
-                "router": "round-robin",
-                "workload": "gsp:groups=32,prompts=32,block=128,rate=3",
-            },
+            {"workers": 1, "router": "round-robin", "arrivals": "poisson:rate=3"},
         ),
         Point("four workers", {}),
     ),
     tuple(Method(name, "lbgr", name) for name in (*EVICTIONS, *WHOLE_NODES)),
     metrics=("hit_rate", "p50_ttft_ms", "p50_latency_ms"),
-    note="One worker with a quarter of the groups and of the rate, round-robin (nothing is to be "
-    "routed); four workers with all of them, lbgr. Policies with *node* in their names, hits-per-"
+    note="The same queries at 3 requests/s on one worker, round-robin (nothing is to be routed), and "
+    "at 12 on four, lbgr. Policies with *node* in their names, hits-per-"
     "token, gdsf and sglang-lru evict whole radix nodes, the others single blocks.",
 )
 
