@@ -25,9 +25,9 @@ EVERY_EVICTION = Panel(
     ),
     tuple(Method(name, "lbgr", name) for name in (*EVICTIONS, *WHOLE_NODES)),
     metrics=("hit_rate", "p50_ttft_ms", "p50_latency_ms"),
-    note="The same queries at 3 requests/s on one worker, round-robin (nothing is to be routed), and "
-    "at 12 on four, lbgr. Policies with *node* in their names, hits-per-"
-    "token, gdsf and sglang-lru evict whole radix nodes, the others single blocks.",
+    note="The same queries at 3 requests/s on one worker, round-robin (nothing is to be routed), "
+    "and at 12 on four, lbgr. Policies with *node* in their names, hits-per-token, gdsf and "
+    "sglang-lru evict whole radix nodes, the others single blocks.",
 )
 
 EVICTION_PANELS: dict[str, Panel] = {EVERY_EVICTION.name: EVERY_EVICTION}
