@@ -11,6 +11,7 @@ from theory.cache import PrefixCache, run
 from theory.errors import CapacityError, PolicyError
 from theory.eviction import EvictionPolicy, RandomisedPolicy, make_policy
 from theory.model import Instance, check_capacity
+from theory.repeats import check_repeats, not_repeated
 from theory.trie import TokenTrie
 
 __all__ = ["Target"]
@@ -85,21 +86,11 @@ class Target:
         if self.randomised:
             return
         long = instance if instance.cycle_start is None else instance.unrolled(4)
-        first, second = run(long, self.policy), run(long, self.policy)
-        for number, (one, other) in enumerate(zip(first.steps, second.steps, strict=True)):
-            if one != other:
-                raise self.not_repeated(
-                    f"evicts {list(one.evicted)} in step {number}, and {list(other.evicted)}"
-                )
+        check_repeats(self.policy, run(long, self.policy).steps, run(long, self.policy).steps)
 
     def not_repeated(self, what: str) -> PolicyError:
         """The error of a deterministic policy that does two things in the same place."""
-        return PolicyError(
-            f"{what} when the same steps are served again",
-            where=f"policy {self.policy}",
-            fix="derive a policy that tosses coins from RandomisedPolicy, which has the seed, and "
-            "give its distribution()",
-        )
+        return not_repeated(self.policy, what)
 
     def allows(self, trie: TokenTrie, step: Sequence[int]) -> bool:
         """Whether the adversary may ask for a batch."""

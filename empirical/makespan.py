@@ -11,8 +11,13 @@ from empirical.traces.base import Trace, Unit
 from mip.fixed_eviction import FixedEvictionOptimum, solve_fixed_eviction
 from mip.makespan import MakespanOptimum, solve_makespan
 from mip.rolling_horizon import RollingPlan, rolling_horizon
+from theory.cache import run
+from theory.engine import supports
 from theory.errors import InadmissibleStepError, InputError
+from theory.eviction import RandomisedPolicy, make_policy
 from theory.load import LoadResult, route
+from theory.model import Instance
+from theory.repeats import check_repeats
 from theory.routing.instance import Duration, RoutingInstance, Worker
 
 __all__ = [
@@ -218,12 +223,17 @@ class MakespanStudy:
         ------
         OptimumError
             If a router beats the optimum or its bound.
+        PolicyError
+            If a user's policy that is not randomised does another thing when the same queries come
+            to the same workers again.
         """
         results = {
             (router, eviction): route(instance, router, eviction, seed=seed)
             for eviction in self.evictions
             for router in self.routers
         }
+        for (_, eviction), result in results.items():
+            _check_repeats(instance, eviction, result)
         starts = dict.fromkeys(result.assignment for result in results.values())
         plan = None
         if self.horizon is not None:
@@ -259,6 +269,21 @@ class MakespanStudy:
                 )
             )
         return self._solved[key]
+
+
+def _check_repeats(instance: RoutingInstance, eviction: str, result: LoadResult) -> None:
+    """Serve the queries of every worker twice more, if the policy is a user's own."""
+    if supports(eviction) or isinstance(make_policy(eviction), RandomisedPolicy):
+        return
+    for index, worker in enumerate(instance.workers):
+        steps = [
+            [query]
+            for query, place in zip(instance.queries, result.assignment, strict=True)
+            if place == index
+        ]
+        if steps:
+            alone = Instance(instance.trie, worker.capacity, steps)
+            check_repeats(eviction, run(alone, eviction).steps, run(alone, eviction).steps)
 
 
 def _row(

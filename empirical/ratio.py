@@ -24,11 +24,15 @@ from theory.engine import optimum, simulate, supports
 from theory.errors import InputError, OptimumError
 from theory.eviction import RandomisedPolicy, make_policy
 from theory.model import Instance, Overflow
+from theory.repeats import check_repeats
 
 __all__ = ["Growth", "RatioRow", "RatioStudy", "ratio_fields", "step_misses"]
 
 MAX_OPERATIONS = 2_000_000_000
 """The most work that the executable cache is given; a few minutes."""
+
+CHEAP = 100_000_000
+"""Up to so much work in the executable cache is done twice, to see that the runs are one."""
 
 LONG_RUN = 8
 """Cycles that are counted, after as many that are not, when an instance has a cycle."""
@@ -383,6 +387,8 @@ def step_misses(steps: TraceSteps, policy: str, capacity: int, seed: int = 0) ->
     ------
     InputError
         If the sequence is too large for the executable cache.
+    PolicyError
+        If a policy that is not randomised does another thing when it serves a short sequence again.
     """
     flat = steps.flat
     if supports(policy):
@@ -397,7 +403,10 @@ def step_misses(steps: TraceSteps, policy: str, capacity: int, seed: int = 0) ->
             fix="give fewer requests (trace convert --rows), a smaller capacity or larger "
             "pages (--page-size)",
         )
-    result = run(steps.instance(capacity), policy, seed=seed)
+    instance = steps.instance(capacity)
+    result = run(instance, policy, seed=seed)
+    if operations <= CHEAP and not _is_randomised(policy):
+        check_repeats(policy, result.steps, run(instance, policy, seed=seed).steps)
     return np.array([len(step.misses) for step in result.steps], dtype=np.int64)
 
 

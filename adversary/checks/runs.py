@@ -6,11 +6,12 @@ import random
 from collections.abc import Sequence
 
 from adversary.checks.case import raised
-from theory.cache import PrefixCache, RunResult, StepResult, run
+from theory.cache import PrefixCache, StepResult, run
 from theory.engine import Flat, simulate
 from theory.errors import PolicyError
-from theory.eviction import RandomisedPolicy, make_policy
+from theory.eviction import make_policy
 from theory.model import Instance
+from theory.repeats import difference
 
 __all__ = [
     "agrees_with_the_engine",
@@ -74,14 +75,14 @@ def repeats(policy: str, instance: Instance, seed: int) -> str | None:
     """The same steps and seed give the same evictions: again, and in step with another cache."""
     first = run(instance, make_policy(policy), seed=seed)
     coins = random.getstate()
-    fault = _differ(first, run(instance, make_policy(policy), seed=seed).steps)
+    fault = difference(first.steps, run(instance, make_policy(policy), seed=seed).steps)
     if fault is None:
         pair = [
             PrefixCache(instance.trie, instance.capacity, make_policy(policy), seed=seed)
             for _ in range(2)
         ]
         both = [[cache.serve(step) for cache in pair] for step in instance.steps]
-        fault = _differ(first, [served[1] for served in both])
+        fault = difference(first.steps, [served[1] for served in both])
         if fault is not None:
             return f"{fault} beside a second cache: what one policy learns, another one knows"
     drawn = random.getstate() != coins
@@ -90,13 +91,6 @@ def repeats(policy: str, instance: Instance, seed: int) -> str | None:
     return f"{fault} when the same steps are served again" + (
         ", and draws from the global `random`" if drawn else ""
     )
-
-
-def _differ(first: RunResult, second: Sequence[StepResult]) -> str | None:
-    for number, (one, other) in enumerate(zip(first.steps, second, strict=True)):
-        if one != other:
-            return f"step {number}: evicts {list(one.evicted)}, and {list(other.evicted)}"
-    return None
 
 
 def granularity(policy: str, instance: Instance, seed: int) -> str | None:
@@ -186,8 +180,3 @@ def agrees_with_the_engine(policy: str, instance: Instance, seed: int) -> str | 
         if ours != fast:
             return f"step {number}: hits, misses, evictions {ours}, in the engine {fast}"
     return None
-
-
-def is_randomised(policy: str) -> bool:
-    """Whether the policy tosses coins, and says so."""
-    return isinstance(make_policy(policy), RandomisedPolicy)

@@ -192,8 +192,14 @@ def _exact(
 ) -> dict[str, Any]:
     from theory.exact import certificate as certify
     from theory.exact import exact_ratio
+    from theory.exact.growing import state_grows
+    from theory.exact.solver import GROWS
 
     shown = 0
+
+    def tell_if_states_grow() -> None:
+        if not quiet and state_grows(arena, policy):
+            note(GROWS.format(policy=policy), quiet)
 
     def progress(states: int, expanded: int) -> None:
         nonlocal shown
@@ -205,12 +211,15 @@ def _exact(
                 f"{len(arena.batches('footprint')):,} footprints; cap: {most_states:,} states",
                 quiet,
             )
+            tell_if_states_grow()
         shown = states
         note(f"{states:,} states found, {expanded:,} expanded", quiet)
 
     found = exact_ratio(arena, policy, most_states=most_states, progress=progress)
     if not found.complete:
         note(f"the cap of {most_states:,} states was reached: a lower bound only", quiet)
+        if not shown:
+            tell_if_states_grow()
     if certificate is not None:
         write_json(certificate, certify(found))
         note(f"certificate written to {certificate}", quiet)

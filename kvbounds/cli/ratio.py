@@ -135,7 +135,10 @@ def _only_for_traces(unit: _Unit, batch: int) -> None:
 def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
     facts = study.describe()
     header = ["policy", "capacity", "tokens", "hits", "misses", "hit rate", "OPT hit rate"]
-    header += ["OPT misses", "ratio", "95 % interval", "seeds"]
+    # An instance's cycle has a ratio of its own, which can be unbounded where that of a run is not.
+    cyclic = any(row.cycle is not None for row in rows)
+    header += ["OPT misses", "ratio of run" if cyclic else "ratio", "95 % interval", "seeds"]
+    header += ["ratio of cycle"] * cyclic
     lines: list[list[Any]] = []
     for row in rows:
         lines.append(
@@ -149,6 +152,7 @@ def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
                 row.opt_hit_rate,
                 row.opt_misses,
                 *_ratio_cells(row.ratio),
+                *([_of_cycle(row)] if cyclic else []),
             ]
         )
     print_table(lines, header, title=facts["name"])
@@ -156,13 +160,15 @@ def _print(study: RatioStudy, rows: list[RatioRow]) -> None:
     print(f"hit rate: hit tokens / {facts['denominator']}")
     print(f"OPT:      {facts['optimum']}")
     print(f"ratio:    {facts['ratio_of']}")
+    if cyclic:
+        print("          that of the cycle: in the repeated cycles below, after as many more")
     for row in rows:
         if row.cycle is not None:
-            mean, interval, _ = _ratio_cells(row.cycle.ratio)
+            _, interval, _ = _ratio_cells(row.cycle.ratio)
             print(
                 f"cycle:    {row.policy} at {row.capacity}: {row.cycle.misses:g} misses against "
                 f"{row.cycle.opt_misses} in {row.cycles} repeated cycles, ratio "
-                f"{_long_run(row.cycle.misses, mean)}"
+                f"{_of_cycle(row)}"
                 f"{'' if interval is None else f' ({interval})'}"
             )
 
@@ -179,10 +185,12 @@ def _mean(tokens: float) -> int | str:
     return whole if tokens == whole or whole >= 10**4 else f"{float(tokens):.2f}"
 
 
-def _long_run(misses: float, ratio: float | None) -> str:
-    if ratio is None:
-        return "unbounded" if misses else "0/0"
-    return cell(ratio)
+def _of_cycle(row: RatioRow) -> str | None:
+    if row.cycle is None:
+        return None
+    if row.cycle.ratio is None:
+        return "unbounded" if row.cycle.misses else "0/0"
+    return cell(_ratio_cells(row.cycle.ratio)[0])
 
 
 def _ratio_cells(ratio: Fraction | Interval | None) -> tuple[float | None, str | None, int | None]:

@@ -102,8 +102,23 @@ def test_an_instance_with_a_cycle(capsys: Capture, tmp_path: Path) -> None:
     table = call(capsys, "ratio", "--instance", path, "--policy", "leaf-lru,rlt").out
     assert "leaf-lru at 6: 48 misses against" in table
     assert "in 8 repeated cycles, ratio 4.8" in table
+    assert table.splitlines()[1].split("  ")[-1] == "ratio of cycle"
     larger = call(capsys, "ratio", "--instance", path, "--capacity", "7-8", "--format", "json")
     assert [row["misses"] for row in larger.json["rows"]] == [7, 7]
+
+
+def test_an_unbounded_cycle_stands_beside_the_ratio_of_the_run(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    path = tmp_path / "mru.json"
+    star = TokenTrie.from_parents([-1, -1, -1])
+    Instance(star, 2, [[0], [1], [2], [1], [2]], 3).save(path)
+    lines = call(capsys, "ratio", "--instance", path, "--policy", "mru").out.splitlines()
+    header, row = lines[1], lines[3]
+    assert header.split("  ")[-1] == "ratio of cycle"
+    assert "ratio of run" in header
+    assert row.split()[-1] == "unbounded"
+    assert row[: header.index("ratio of run") + len("ratio of run")].endswith(" 1.6667")
 
 
 def test_a_policy_of_ones_own(tmp_path: Path, trace: Path) -> None:

@@ -10,13 +10,21 @@ from theory.errors import InputError, PolicyError
 from theory.eviction import RandomisedPolicy, make_policy
 from theory.exact.arena import Arena, Batch
 from theory.exact.game import Game, Progress, explore
+from theory.exact.growing import state_grows
 from theory.exact.ratio import Extreme, free_cycle, largest_ratio
 from theory.model import Instance
 
-__all__ = ["ExactRatio", "exact_ratio"]
+__all__ = ["GROWS", "ExactRatio", "exact_ratio"]
 
 MOST_STATES = 200_000
 ROUNDS = 8
+
+GROWS = (
+    "the values of state() keep growing while the caches repeat, so the search ends at any cap, or "
+    "with an unbounded ratio: give ranks instead of times and counts, where no victim depends on "
+    "these ('kvbounds check {policy}' tells)"
+)
+"""What to do about a policy whose states never return."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,9 @@ def exact_ratio(
             f"no cycle closes within {len(game.pairs):,} states (the trie has {arena.caches:,} "
             f"prefix-closed caches of at most {arena.capacity} tokens)",
             where="max-states",
-            fix=f"raise the cap of {most_states:,} states or give a smaller trie",
+            fix=f"raise the cap of {most_states:,} states or give a smaller trie"
+            if not state_grows(arena, policy)
+            else GROWS.format(policy=policy),
         )
     policy_cost, optimum_cost = graph.costs(extreme.cycle)
     prefix = [game.steps[step] for step in game.walk_to(extreme.cycle[0][0])]
