@@ -7,7 +7,7 @@ its own way closes a cycle, whose ratio is exact.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -45,6 +45,7 @@ def beam(
     *,
     width: int = 40,
     depth: int = 0,
+    stop: Callable[[], bool] | None = None,
 ) -> tuple[Instance | None, int]:
     """Look for a cycle with a ratio above `ratio`.
 
@@ -60,6 +61,8 @@ def beam(
         States kept after each step.
     depth : int
         Steps; 0 for 4 B + 8.
+    stop : callable, optional
+        Asked in every state; True ends the search with what was found.
 
     Returns
     -------
@@ -90,6 +93,8 @@ def beam(
     for _ in range(depth or 4 * target.capacity + 8):
         following: dict[Hashable, _Node] = {}
         for node in level:
+            if stop and stop():
+                return found, served
             for batch, footprint in zip(batches, footprints, strict=True):
                 cache = node.cache.fork()
                 cost = cache.serve(batch).cost

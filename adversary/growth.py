@@ -15,8 +15,9 @@ from typing import Literal
 
 import numpy as np
 
+from adversary.known import known
 from adversary.measure import Score, certify, measure
-from adversary.search import Candidate, known
+from adversary.search import Candidate
 from adversary.strategy import LETTERS, Strategy, brooms, play
 from adversary.target import Target
 from theory.bounds import approximate
@@ -192,7 +193,8 @@ def growth(
     slots : sequence of int
         The values of k to measure at (with `grow`: of the capacity minus L plus 1).
     stop : callable, optional
-        Asked before every point; True ends the measurement.
+        Asked before every sequence; True ends the measurement. A point that is not complete then
+        is left out: the best of a part would bend the fit.
 
     Examples
     --------
@@ -206,11 +208,11 @@ def growth(
     words += [c.strategy for c in (best, *pool) if c.strategy is not None]
     points = []
     for k in slots:
-        if stop and stop():
-            break
         capacity = k + target.min_length - 1 if grow else k + target.min_length + target.beta - 2
         beta = growing_beta(capacity, target.min_length) if grow else target.beta
-        point = _point(replace(target, capacity=capacity, beta=beta), words)
+        point = _point(replace(target, capacity=capacity, beta=beta), words, stop)
+        if stop and stop():
+            break
         if point is not None:
             points.append(point)
     bounded = [point for point in points if point.score.ratio is not None]
@@ -219,22 +221,32 @@ def growth(
     return Growth(verdict, evidence, reason, tuple(points), fits)
 
 
-def _point(target: Target, words: Sequence[Strategy]) -> Point | None:
-    """The best that strategies and families find at one capacity."""
+def _point(
+    target: Target, words: Sequence[Strategy], stop: Callable[[], bool] | None
+) -> Point | None:
+    """The best that strategies and families find at one capacity; None if it is stopped."""
+    if stop and stop():
+        return None
     tries = [(instance, f"family {name}") for name, instance in known(target)]
     for board in brooms(target)[: 2 if target.beta == 1 else 4]:  # with k + 1 and k + 2 leaves
         for word in dict.fromkeys(words):
-            played = play(target, board, word)
+            played = play(target, board, word, stop=stop)
             if played is not None:
                 tries.append((played, "adaptive play"))
-    if not tries:
+    ranked = []
+    for instance, how in tries:
+        if stop and stop():
+            return None
+        ranked.append((measure(instance, target, stop=stop).rank, instance, how))
+    if not ranked:
         return None
-    tries.sort(key=lambda tried: measure(tried[0], target).rank, reverse=True)
+    ranked.sort(key=lambda tried: tried[0], reverse=True)
+    tries = [(instance, how) for _, instance, how in ranked]
     if not target.randomised:
         best, how = tries[0]
-        return Point(target.k, target.capacity, target.beta, certify(best, target), how)
+        return Point(target.k, target.capacity, target.beta, certify(best, target, stop), how)
     # The first measurement can flatter, above all one that ends before a late start wears off.
-    scores = [measure(instance, target, SEEDS) for instance, _ in tries[:REMEASURED]]
+    scores = [measure(instance, target, SEEDS, stop) for instance, _ in tries[:REMEASURED]]
     place = max(range(len(scores)), key=lambda i: scores[i].rank)
     return Point(target.k, target.capacity, target.beta, scores[place], tries[place][1])
 

@@ -7,7 +7,7 @@ repetitions, with several seeds if it is randomised, and proved where its state 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -33,6 +33,8 @@ MOST_STEPS = 4000
 SLOW_STEPS = 500
 SLOW_SEEDS = 24
 """At the end, for a policy without a kernel."""
+LEAST_SEEDS = 4
+"""A measurement that is stopped has at least so many, or its interval would tell nothing."""
 MOST_STEPS_TO_REPEAT = 1500
 MOST_CACHES = 120
 """A randomised policy's exact law is asked for only where there are so few prefix-closed caches."""
@@ -87,7 +89,12 @@ class Score:
         return float("inf") if self.ratio is None else float(self.ratio) - self.half_width
 
 
-def measure(instance: Instance, target: Target, seeds: Sequence[int] = SEARCH_SEEDS) -> Score:
+def measure(
+    instance: Instance,
+    target: Target,
+    seeds: Sequence[int] = SEARCH_SEEDS,
+    stop: Callable[[], bool] | None = None,
+) -> Score:
     """Repeat the cycle and count what its last repetitions cost.
 
     Parameters
@@ -98,6 +105,8 @@ def measure(instance: Instance, target: Target, seeds: Sequence[int] = SEARCH_SE
         Names the policy.
     seeds : sequence of int
         The runs of a randomised policy.
+    stop : callable, optional
+        Asked before every run; after True, `LEAST_SEEDS` will do.
 
     Examples
     --------
@@ -113,8 +122,10 @@ def measure(instance: Instance, target: Target, seeds: Sequence[int] = SEARCH_SE
     long = instance.unrolled(repeats)
     cut = before + (repeats - counted) * cycle
     flat = Flat.from_instance(long)
-    costs = []
+    costs: list[int] = []
     for seed in seeds[: 1 if not target.randomised else None if compiled else SLOW_SEEDS]:
+        if len(costs) >= LEAST_SEEDS and stop and stop():
+            break
         if compiled:
             misses = simulate(flat, target.policy, instance.capacity, seed).misses
             costs.append(int(misses[cut:].sum()))
@@ -140,11 +151,12 @@ def _half_width(values: list[int]) -> float:
     return float(stdtrit(len(values) - 1, 0.975)) * deviation
 
 
-def certify(instance: Instance, target: Target) -> Score:
+def certify(instance: Instance, target: Target, stop: Callable[[], bool] | None = None) -> Score:
     """The exact cost of the cycle where it can be had, else the best measurement.
 
     It is exact for a deterministic policy whose state repeats, and for a randomised one on a small
     trie. Exact costs come from the executable cache and the work function, not from the engine.
+    A measurement may be cut short by `stop`, as in `measure`.
 
     Examples
     --------
@@ -162,7 +174,7 @@ def certify(instance: Instance, target: Target) -> Score:
                 return Score(Fraction(0), Fraction(0), exact=True)
         else:
             return Score(found.policy_cost, found.optimum_cost, exact=True)
-    return measure(instance, target, FINAL_SEEDS)
+    return measure(instance, target, FINAL_SEEDS, stop)
 
 
 def _repeats(instance: Instance, target: Target) -> bool:

@@ -28,6 +28,7 @@ def shrink(
     most: int = 0,
     smaller_capacity: bool = True,
     stop: Callable[[], bool] | None = None,
+    score: Score | None = None,
 ) -> tuple[Instance, Score]:
     """Shrink a witness, keeping its ratio (or, for a randomised policy, the sure part of it).
 
@@ -43,6 +44,8 @@ def shrink(
         Whether the capacity may be lowered, where that loses nothing.
     stop : callable, optional
         Asked before every try; when it says True the witness is returned as it is then.
+    score : Score, optional
+        The certified costs of `instance`, if they are known.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def shrink(
     >>> small.capacity, small.prefix, small.cycle, score.text
     (2, ((0,), (0,)), ((1,), (2,)), 'unbounded')
     """
-    wanted = certify(instance, target)
+    wanted = certify(instance, target) if score is None else score
     # A measured ratio may shrink within its interval: shorter cycles cannot be told apart.
     goal = wanted.ratio
     if goal is not None and not wanted.exact:
@@ -71,16 +74,18 @@ def shrink(
         quick = measure(smaller, target)
         if quick.ratio is not None and (goal is None or float(quick.ratio) < 0.9 * float(goal)):
             return False  # far from it: no need to be exact
-        score = certify(smaller, target)
+        found = certify(smaller, target)
         if goal is None:
-            return score.ratio is None and (score.exact or not wanted.exact)
-        return score.ratio is None or (
-            score.ratio >= goal if score.exact or not wanted.exact else False
+            return found.ratio is None and (found.exact or not wanted.exact)
+        return found.ratio is None or (
+            found.ratio >= goal if found.exact or not wanted.exact else False
         )
 
     most = most or (200 if target.randomised else 2000)
-    instance = minimise(instance, keep, most, smaller_capacity=smaller_capacity, stop=stop)
-    return instance, certify(instance, target)
+    small = minimise(instance, keep, most, smaller_capacity=smaller_capacity, stop=stop)
+    if score is not None and small is instance:
+        return instance, score
+    return small, certify(small, target)
 
 
 def minimise(
@@ -112,6 +117,8 @@ def minimise(
                 break
             if tries >= most or (stop and stop()):
                 break
+    if stop and stop():
+        return instance
     named = renumbered(instance)
     return named if keep(named) else instance
 

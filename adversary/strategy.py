@@ -20,7 +20,7 @@ ordinary sequence, fixed before any other run sees it: the adversary stays obliv
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -166,7 +166,12 @@ class _Game:
 
 
 def play(
-    target: Target, board: Board, strategy: Strategy, seed: int = 0, limit: int = 0
+    target: Target,
+    board: Board,
+    strategy: Strategy,
+    seed: int = 0,
+    limit: int = 0,
+    stop: Callable[[], bool] | None = None,
 ) -> Instance | None:
     """Play a strategy until the game repeats, and return its prefix and cycle.
 
@@ -183,11 +188,13 @@ def play(
     limit : int
         The most steps; 0 for 40 times the free slots (16 against a panel). If the game does not
         repeat, the cycle is the shortest period that ends the sequence, else its second half.
+    stop : callable, optional
+        Asked before every step; True ends the game.
 
     Returns
     -------
     Instance or None
-        None if everything on the board fits into the cache.
+        None if everything on the board fits into the cache, or the game was stopped.
 
     Examples
     --------
@@ -202,6 +209,8 @@ def play(
     limit = limit or (16 if target.randomised else 40) * target.k + len(strategy.warm)
     closes = target.has_state and not target.randomised
     for letter in strategy.warm:
+        if stop and stop():
+            return None
         game.step(letter)
     seen: dict[Hashable, int] = {}
     begin = None
@@ -212,6 +221,8 @@ def play(
                 break
             begin = None
         for letter in strategy.pattern:
+            if stop and stop():
+                return None
             game.step(letter)
     if begin is None:
         begin = _period(game.steps)

@@ -23,6 +23,8 @@ from kvbounds.cli.output import (
 from theory.errors import InputError
 
 if TYPE_CHECKING:
+    from adversary.context import Known
+    from adversary.deadline import Deadline
     from adversary.growth import Growth
     from adversary.marking import Marking
     from adversary.search import Candidate, Search
@@ -30,10 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 QUICK = 32
-"""Up to this capacity a round of the search takes seconds."""
+"""Up to this capacity a round of the search takes less than a minute."""
 
-SEARCH_SHARE = 0.5
-"""The part of a budget in seconds that goes to the search; the rest is for what follows."""
+SEARCH, CERTIFY, MARKING, GROWTH, SHRINK = 0.5, 0.6, 0.7, 0.9, 1.0
+"""By which part of a budget in seconds each of them has to come to its end."""
+
+LINE_EVERY = 5.0
+"""Seconds from one line of progress to the next, where stderr is no terminal."""
 
 
 def register(app: typer.Typer) -> None:
@@ -65,6 +70,8 @@ def attack(
     quiet: QuietOption = False,
 ) -> None:
     """Search, certify, shrink, and judge the growth."""
+    from adversary.context import known_bounds
+    from adversary.deadline import Deadline
     from adversary.growth import growing_beta, growth
     from adversary.marking import look_for_violation
     from adversary.shrink import shrink
@@ -79,25 +86,34 @@ def attack(
         policy, capacity, growing_beta(capacity, min_length) if grow else _beta(beta), min_length
     )
     seconds = None if budget is None else _seconds(budget)
-    if capacity > QUICK:
+    if capacity > QUICK and seconds is None:
         note(
-            f"a round at a capacity of {capacity} takes minutes, and a budget ends between rounds; "
+            f"a round at a capacity of {capacity} takes minutes (--budget 60s ends in time); "
             "the growth with k is judged up to k = 24 at any capacity",
             quiet,
         )
     started = time.monotonic()
 
-    def over(share: float) -> Callable[[], bool]:
-        """Whether this share of a budget in seconds is spent."""
-        return lambda: seconds is not None and time.monotonic() - started > share * seconds
+    def until(share: float) -> Deadline | None:
+        """When this share of a budget in seconds is spent."""
+        return None if seconds is None else Deadline(started + share * seconds)
+
+    def tell(stage: str) -> None:
+        """Say what is being done, if it has not been quick."""
+        if time.monotonic() - started > LINE_EVERY:
+            note(f"{policy}: {stage}", quiet)
 
     search = _search(target, seed, resume)
-    _advance(search, evaluations or 640, over(SEARCH_SHARE), seconds, jobs, resume, quiet)
-    best = search.result()
+    _advance(search, evaluations or 640, until(SEARCH), jobs, resume, quiet)
+    tell("certifying the worst case and looking for a violation of marking")
+    best = search.result(until(CERTIFY))
     target.check_repeats(best.instance)
-    marking = look_for_violation(target, seed, [best.instance])
-    verdict = growth(target, best, search.pool, grow=grow, stop=over(0.8))
-    instance, score = shrink(best.instance, target, stop=over(1))
+    marking = look_for_violation(target, seed, [best.instance], stop=until(MARKING))
+    tell("measuring how the ratio grows")
+    verdict = growth(target, best, search.pool, grow=grow, stop=until(GROWTH))
+    tell("making the witness small")
+    known = best.score if seconds is not None else None
+    instance, score = shrink(best.instance, target, stop=until(SHRINK), score=known)
     instance = instance.renamed(
         f"attack-{policy}",
         {"policy": policy, "shows": f"{policy} has ratio {score.text}", "seed": seed},
@@ -106,11 +122,12 @@ def attack(
         instance.save(out)
         note(f"witness written to {out}", quiet)
     best = replace(best, instance=instance, score=score)
+    bounds = known_bounds(target, marking.violation is None)
     spent = f"{search.evaluations} evaluations" if seconds is None else f"{budget} of wall time"
     if output is Format.json:
-        print_json(_as_json(search, best, marking, verdict, spent, grow))
+        print_json(_as_json(search, best, marking, verdict, bounds, spent, grow))
     else:
-        _print(search, best, marking, verdict, spent, grow)
+        _print(search, best, marking, verdict, bounds, spent, grow)
 
 
 def _beta(text: str) -> int:
@@ -157,8 +174,7 @@ def _search(target: Any, seed: int, resume: str | None) -> Search:
 def _advance(
     search: Search,
     evaluations: int,
-    over: Callable[[], bool],
-    seconds: float | None,
+    stop: Deadline | None,
     jobs: int,
     resume: str | None,
     quiet: bool,
@@ -166,26 +182,50 @@ def _advance(
     """Make rounds until the budget is spent or nothing worse can be found."""
     from theory.jsonfile import write_json
 
-    total = evaluations if seconds is None else seconds * SEARCH_SHARE
     began = time.monotonic()
-    with _bar(total, search.target.policy, quiet) as show:
+    total, unit = (evaluations, "evaluations") if stop is None else (stop.at - began, "s")
+    made = search.evaluations
+
+    def each(count: int) -> None:
+        nonlocal made
+        made += count
+        best = search.pool[0].score.text if search.pool else "-"
+        show(made if stop is None else time.monotonic() - began, best)
+
+    with _bar(total, unit, search.target.policy, quiet) as show:
         while not search.finished:
-            if over() if seconds is not None else search.evaluations >= evaluations:
+            if stop() if stop else search.evaluations >= evaluations:
                 break
-            search.advance(jobs)
+            search.advance(jobs, stop, each)
             if resume is not None:
                 write_json(resume, search.to_json())
-            best = search.pool[0].score.text if search.pool else "-"
-            show(search.evaluations if seconds is None else time.monotonic() - began, best)
+            each(0)
 
 
 @contextmanager
-def _bar(total: float, label: str, quiet: bool) -> Iterator[Callable[[float, str], None]]:
-    """A progress bar on stderr that shows the best ratio (none if quiet or not a terminal)."""
+def _bar(
+    total: float,
+    unit: str,
+    label: str,
+    quiet: bool,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Callable[[float, str], None]]:
+    """Progress on stderr, with the best ratio: a bar, or a line now and then for no terminal."""
     import sys
 
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield lambda done, best: None
+        return
+    if not sys.stderr.isatty():
+        told = clock()
+
+        def line(done: float, best: str) -> None:
+            nonlocal told
+            if clock() - told >= LINE_EVERY:
+                told = clock()
+                note(f"{label}: {done:.0f} of {total:.0f} {unit}, ratio {best}", quiet)
+
+        yield line
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -198,7 +238,13 @@ def _bar(total: float, label: str, quiet: bool) -> Iterator[Callable[[float, str
 
 
 def _as_json(
-    search: Search, best: Candidate, marking: Marking, verdict: Growth, spent: str, grow: bool
+    search: Search,
+    best: Candidate,
+    marking: Marking,
+    verdict: Growth,
+    bounds: list[Known],
+    spent: str,
+    grow: bool,
 ) -> dict[str, Any]:
     from adversary.drawing import draw_trie, sequence_text
 
@@ -220,6 +266,8 @@ def _as_json(
         "policy_cost": _number(score, score.policy_cost),
         "optimum_cost": _number(score, score.optimum_cost),
         "found_by": best.found_by,
+        "k": target.k,
+        "bounds": [known.to_json() for known in bounds],
         "growth": verdict.verdict,
         "growth_evidence": verdict.evidence,
         "growth_reason": verdict.reason,
@@ -267,7 +315,13 @@ def _number(score: Any, value: Any = None) -> str:
 
 
 def _print(
-    search: Search, best: Candidate, marking: Marking, verdict: Growth, spent: str, grow: bool
+    search: Search,
+    best: Candidate,
+    marking: Marking,
+    verdict: Growth,
+    bounds: list[Known],
+    spent: str,
+    grow: bool,
 ) -> None:
     from adversary.drawing import draw_trie, sequence_text, token_name
 
@@ -275,6 +329,7 @@ def _print(
     print_table(
         [
             ["ratio", score.text + ("" if score.exact else " (measured)")],
+            [f"bounds, k = {target.k}", _bounds_text(target, bounds)],
             ["cost a cycle", f"{_number(score, score.policy_cost)}, optimum "
              f"{_number(score, score.optimum_cost)}"],
             ["capacity, beta, L", f"{target.capacity}, {target.beta}"
@@ -308,6 +363,20 @@ def _print(
             ["k", "B", "beta", "best ratio", "found by"],
             left=0,
         )
+
+
+def _bounds_text(target: Any, bounds: list[Known]) -> str:
+    """Between which bounds the ratio stands."""
+    about = {
+        "class": f"any {'randomised' if target.randomised else 'deterministic'} policy",
+        "marking": "any marking policy",
+        "policy": target.policy,
+    }
+    return "; ".join(
+        f"{'at least' if known.kind == 'lower' else 'at most'} {known.text} for "
+        f"{about[known.about]} ({known.name})"
+        for known in bounds
+    )
 
 
 def _marking_text(marking: Marking) -> str:

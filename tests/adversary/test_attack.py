@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from kvbounds.cli import main
+from kvbounds.cli.attack import _bar
 from theory.exact.cycle import cycle_ratio
 from theory.model import Instance
 
@@ -108,6 +109,26 @@ def test_goes_on_from_a_saved_state(capsys, tmp_path):
     code, _, err = call(capsys, *options, "--resume", state, "--seed", "4")
     assert code == 2
     assert "is the state of another search" in err
+
+
+def test_bounds_stand_beside_the_ratio(capsys):
+    options = ["--policy", "leaf-lru", "--capacity", "3", "--jobs", "1", "--evaluations", "1"]
+    _, out, _ = call(capsys, *options, "--quiet")
+    (line,) = [line for line in out.splitlines() if line.startswith("bounds, k = 3")]
+    assert "at least 3 for any deterministic policy (deterministic-lower)" in line
+    assert "at most 3 for any marking policy (marking-upper)" in line
+    report = json.loads(call(capsys, *options, "--format", "json")[1])
+    assert report["k"] == 3
+    assert [bound["value"] for bound in report["bounds"]] == ["3", "3"]
+
+
+def test_lines_of_progress_now_and_then(capsys):
+    times = iter([0, 1, 6, 7, 11])
+    with _bar(40, "evaluations", "lfu", quiet=False, clock=lambda: next(times)) as show:
+        show(10, "2")
+        show(20, "3")  # after six seconds: a line, which looks at the clock again
+        show(30, "4")
+    assert capsys.readouterr().err == "lfu: 20 of 40 evaluations, ratio 3\n"
 
 
 def test_budget_in_seconds_is_kept_and_told(capsys):

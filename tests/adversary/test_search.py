@@ -58,7 +58,7 @@ def costs_of_more_cycles(instance, policy, cycles=12):
     ],
 )
 def test_search_alone(policy, least, monkeypatch):
-    monkeypatch.setattr(search_module, "known", lambda target: [])
+    monkeypatch.setattr(search_module, "known", lambda *_: [])
     monkeypatch.setattr(search_module, "EXACT_CAPACITY", 0)
     target = Target(policy, 4)
     search = Search(target, seed=3)
