@@ -16,7 +16,6 @@ from kvbounds.cli.output import (
     print_table,
 )
 from theory.errors import InputError
-from theory.jsonfile import dumps
 
 __all__ = ["register", "settings"]
 
@@ -82,7 +81,7 @@ def adversary(  # noqa: PLR0917 - typer calls it by keyword
     if cycles is not None:
         instance = instance.unrolled(cycles)
     if out == "-":
-        print(dumps(instance.to_json()), end="")
+        print_json(instance.to_json())
         return
     if out is not None:
         instance.save(out)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
 
@@ -36,7 +36,30 @@ class Format(StrEnum):
     json = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="Print a table or JSON.")]
+def _alone(context: typer.Context, chosen: Format) -> Format:
+    """Keep stdout for the JSON: what a user's policy prints goes to stderr."""
+    if chosen is Format.json:
+        context.with_resource(_kept_for_json())
+    return chosen
+
+
+@contextmanager
+def _kept_for_json() -> Iterator[None]:
+    global _stdout  # noqa: PLW0603 - there is one, as there is one sys.stdout
+    _stdout = sys.stdout
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _stdout = None
+
+
+_stdout: TextIO | None = None
+"""Where JSON is printed while `sys.stdout` is kept clear of all else."""
+
+FormatOption = Annotated[
+    Format, typer.Option("--format", help="Print a table or JSON.", callback=_alone)
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress and no notes on stderr.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random draw.")]
 
@@ -83,7 +106,7 @@ def integers(text: str, option: str) -> list[int]:
 
 def print_json(value: Any) -> None:
     """Print `value` as JSON on stdout."""
-    sys.stdout.write(dumps(value))
+    (_stdout or sys.stdout).write(dumps(value))
 
 
 def cell(value: Any) -> str:

@@ -106,3 +106,11 @@ class Floats(Draws):
 class NoDict(Draws):
     def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:
         return list(leaves)  # type: ignore[return-value]
+
+
+class Talks(First):
+    def on_step(self, step: Step) -> None:
+        print("a step")
+
+    def state(self) -> Hashable:
+        return ()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adversary.families import make_instance
-from tests.cli.command import call, fails
+from tests.cli.command import call, command, fails
 
 Capture = pytest.CaptureFixture[str]
 OWN = "tests.cases.own_policies"
@@ -100,3 +100,21 @@ def test_a_module_that_cannot_be_imported(
     monkeypatch.delitem(sys.modules, "own", raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
     fails(call(capsys, *ATTACK, "--policy", name), 2, message)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_policy_prints_is_not_in_the_json(jobs: int) -> None:
+    options = ("--policy", f"{OWN}:Talks", "--jobs", jobs, "--format", "json")
+    done = command(*ATTACK, *options)
+    assert done.json["policy"] == f"{OWN}:Talks"
+    assert "a step" in done.err
+
+
+def test_what_a_policy_prints_is_not_in_the_json_of_other_commands(
+    capsys: Capture, run_instance: tuple[object, ...]
+) -> None:
+    for given in (EXACT, run_instance):
+        done = call(capsys, *given, "--policy", f"{OWN}:Talks", "--format", "json")
+        assert done.code == 0
+        assert done.json
+        assert "a step" in done.err
