@@ -28,6 +28,11 @@ def check_capacity(capacity: object, where: str = "capacity") -> int:
     >>> check_capacity(8)
     8
     """
+    # JSON has one kind of number: what is too large for an int is read as a float.
+    if isinstance(capacity, float) and capacity >= 2**63:
+        raise CapacityError(
+            f"{capacity:.0e} is too large", where=where, fix="give a whole number below 2^63"
+        )
     if not isinstance(capacity, int) or isinstance(capacity, bool) or capacity < 1:
         raise CapacityError(
             f"{capacity!r} is not a positive whole number", where=where, fix="give at least 1"

@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +56,7 @@ def find_class(name: str, registry: Registry) -> Any:
         raise registry.error(
             f"unknown {registry.kind} {name!r}",
             where=registry.kind,
-            fix=f"choose from {', '.join(sorted(registry.names))}, "
+            fix=f"{_nearest(name, registry)}choose from {', '.join(sorted(registry.names))}, "
             "or name your own as module:Class",
         )
     here = str(Path.cwd())
@@ -93,6 +94,16 @@ def find_class(name: str, registry: Registry) -> Any:
             f"is not a subclass of {package}.{registry.base.__name__}", where=where
         )
     return found
+
+
+def _nearest(name: str, registry: Registry) -> str:
+    """Up to three names like `name`, as a question: those with it as a part, then by spelling."""
+    word = name.lower().replace("_", "-")
+    parts = [known for known in registry.names if word in known.split("-")]
+    near = [*dict.fromkeys(parts + get_close_matches(word, registry.names))][:3]
+    if word in registry.names:
+        near = [word]
+    return f"did you mean {', '.join(near)}? " if near else ""
 
 
 def build(spec: str, registry: Registry) -> Any:

@@ -107,6 +107,44 @@ def test_an_instance_with_a_cycle(capsys: Capture, tmp_path: Path) -> None:
     assert [row["misses"] for row in larger.json["rows"]] == [7, 7]
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("lru", "did you mean leaf-lru, node-lru, sglang-lru? choose from 2q, "),
+        ("Leaf_LRU", "did you mean leaf-lru? choose from 2q, "),
+        ("onlinmin", "did you mean onlinemin? choose from 2q, "),
+        ("nope", "unknown eviction policy 'nope'; choose from 2q, "),
+    ],
+)
+def test_a_name_that_is_nearly_one(capsys: Capture, tmp_path: Path, name: str, near: str) -> None:
+    path = tmp_path / "i.json"
+    make_instance("cyclic", {"capacity": 3}).save(path)
+    fails(call(capsys, "ratio", "--instance", path, "--policy", name), 2, near)
+
+
+def test_a_capacity_that_is_too_large_for_json(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    make_instance("cyclic", {"capacity": 3}).save(path)
+    path.write_text(path.read_text().replace('"capacity": 3,', f'"capacity": {10**30},', 1))
+    fails(call(capsys, "ratio", "--instance", path), 2, "i.json#/capacity: 1e+30 is too large")
+
+
+def test_a_trace_may_have_any_name(capsys: Capture, trace: Path) -> None:
+    other = trace.with_name(trace.name.removesuffix(".jsonl"))  # the name that tables show
+    other.write_bytes(trace.read_bytes())
+    for words in (
+        ("ratio", "--trace", "{}", "--capacity", 4000, "--quiet"),
+        ("curve", "--trace", "{}", "--capacities", 4000, "--quiet"),
+        ("trace", "inspect", "{}"),
+    ):
+        shown = [
+            call(capsys, *(str(word).replace("{}", str(path)) for word in words))
+            for path in (trace, other)
+        ]
+        assert shown[0].code == 0, shown[0].err
+        assert shown[0] == shown[1]
+
+
 def test_an_unbounded_cycle_stands_beside_the_ratio_of_the_run(
     capsys: Capture, tmp_path: Path
 ) -> None:
@@ -163,7 +201,7 @@ GOOD = '{"timestamp": 0, "input_length": 600, "output_length": 1, "hash_ids": [1
         ([GOOD], ["--capacity", "many"], "--capacity: 'many' is not an integer or a range"),
         ([GOOD], ["--capacity", ","], "--capacity: the list is empty"),
         ([GOOD], [], "--capacity: a trace has no capacity"),
-        ([GOOD], ["--capacity", "8", "--policy", "lru"], "unknown eviction policy 'lru'; choose"),
+        ([GOOD], ["--capacity", "8", "--policy", "lru"], "unknown eviction policy 'lru'; did you"),
         ([GOOD], ["--capacity", "8", "--policy", "no_such:P"], "cannot import 'no_such'"),
         ([GOOD], ["--capacity", "8", "--unit", "page"], "'page' is not one of 'block', 'token'"),
         ([GOOD], ["--capacity", "8", "--cycles", "2"], "a trace has no cycle"),
