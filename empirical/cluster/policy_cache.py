@@ -147,8 +147,8 @@ class PolicyCache(BlockCache):
 
     def _hold(self, blocks: Sequence[int]) -> None:
         super()._hold(blocks)
-        if blocks:
-            self._discard(blocks[-1])  # the others are no leaves
+        for block in blocks:  # more than the last: a leaf may just have got a child
+            self._discard(block)
         if isinstance(self.policy, RLT | StepRLT):
             self.policy.marked.update(blocks)
 

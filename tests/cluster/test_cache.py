@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from empirical.cluster.cache import BlockCache
 from empirical.cluster.evictions import EVICTIONS, make_cache
 from empirical.cluster.leaf_cache import RLTCache
+from tests.cluster.driver import Workload, evicted
 from tests.theory.strategies import examples
 from theory.cache import PrefixCache
 from theory.errors import InputError
@@ -83,50 +84,29 @@ def spy(cache: RLTCache, drawn: list[tuple[list[int], int]]) -> None:
 
 
 @pytest.mark.parametrize("eviction", EVICTIONS)
-@given(
-    st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=6, unique=True),
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=60),
-    st.integers(1, 14),
-)
-@examples(100)
-def test_running_queries_share_the_memory(
-    eviction: str, prompts: list[str], events: list[tuple[int, int]], capacity: int
-) -> None:
+def test_running_queries_share_the_memory(eviction: str) -> None:
     """Queries begin, compute, grow and end in any order; nothing is lost, nothing too much."""
-    trie, ends = TokenTrie.from_sequences(prompts)
-    cache = make_cache(eviction, trie.parents(), capacity, seed=1)
-    running: list[list[int]] = []  # [query, blocks held, private blocks]
-    for which, action in events:
-        if action == 0:
-            path = trie.path(ends[which % len(ends)])
-            before = dict(cache.locks)
-            matched = cache.admit(path)
-            if matched is None:
-                assert cache.locks == before
-            else:
-                running.append([which % len(ends), matched, len(path) - matched])
-        elif running:
-            query = running[which % len(running)]
-            path = trie.path(ends[query[0]])
-            if action == 1 and query[1] < len(path):
-                cache.commit(path, query[1], query[1] + 1)
-                query[1:] = query[1] + 1, query[2] - 1
-            elif action == 2 and cache.grow(1):
-                query[2] += 1
-            elif action == 3:
-                cache.release(path[: query[1]], query[2])
-                running.remove(query)
-        held = {b for query, held, _ in running for b in trie.path(ends[query])[:held]}
-        assert {block for block, locks in cache.locks.items() if locks} == held
-        assert cache.locked == len(held)
-        assert cache.private == sum(query[2] for query in running)
-        assert cache.free >= 0
-        assert all(trie.parent(b) in cache.locks or trie.parent(b) == -1 for b in cache.locks)
-    for query, done, private in running:
-        cache.release(trie.path(ends[query])[:done], private)
-    assert cache.locked == cache.private == 0
-    if cache.grow(capacity):  # all that is left can be evicted
+
+    def test(seed: int) -> BlockCache:
+        load = Workload(seed)
+        cache = make_cache(eviction, load.trie.parents(), load.capacity, seed=1)
+        driver = load.drive(cache)
+        for event in load.events:
+            driver.event(*event)
+            held = {b for query, held, _ in driver.running for b in driver.path(query)[:held]}
+            assert {block for block, locks in cache.locks.items() if locks} == held
+            assert cache.locked == len(held)
+            assert cache.private == sum(private for *_, private in driver.running)
+            assert cache.free >= 0
+            assert all(load.trie.parent(b) in {-1, *cache.locks} for b in cache.locks)
+        for query, done, private in driver.running:
+            cache.release(driver.path(query)[:done], private)
+        assert cache.locked == cache.private == 0
+        assert cache.grow(load.capacity)  # all that is left can be evicted
         assert not cache.locks
+        return cache
+
+    assert evicted(test) > 1000
 
 
 def test_an_admission_without_room_changes_nothing() -> None:

@@ -21,6 +21,7 @@ from empirical.cluster.profiles import Profile
 from empirical.cluster.simulate import ClusterRun, simulate
 from empirical.cluster.worker import Batching
 from empirical.traces.workload import parse
+from tests.cluster.driver import Workload, evicted
 from tests.cluster.test_cache import PROMPTS, serve, spy
 from tests.theory.strategies import examples
 from theory.cache import PrefixCache
@@ -33,61 +34,27 @@ from theory.trie import TokenTrie
 
 FLAT = Profile("flat", "", fixed_ms=10, prefill_ms_per_token=1, decode_ms_per_sequence=2)
 
-EVENTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=60)
-FEW_PROMPTS = st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=6, unique=True)
-
-
-class Driver:
-    """Queries on a cache that begin, compute, grow and end in any order."""
-
-    def __init__(self, trie: TokenTrie, ends: Sequence[int], cache: BlockCache) -> None:
-        self.trie, self.ends, self.cache = trie, ends, cache
-        self.running: list[list[int]] = []  # [query, blocks held, private blocks]
-
-    def event(self, which: int, action: int) -> None:
-        if action == 0:
-            path = self.trie.path(self.ends[which % len(self.ends)])
-            matched = self.cache.admit(path)
-            if matched is not None:
-                self.running.append([which % len(self.ends), matched, len(path) - matched])
-            return
-        if not self.running:
-            return
-        query = self.running[which % len(self.running)]
-        path = self.trie.path(self.ends[query[0]])
-        if action == 1 and query[1] < len(path):
-            self.cache.commit(path, query[1], query[1] + 1)
-            query[1:] = query[1] + 1, query[2] - 1
-        elif action == 2 and self.cache.grow(1):
-            query[2] += 1
-        elif action == 3:
-            self.cache.release(path[: query[1]], query[2])
-            self.running.remove(query)
-
 
 @pytest.mark.parametrize("eviction", ["leaf-lru", "sglang-lru"])
-@given(FEW_PROMPTS, EVENTS, st.integers(1, 14))
-@examples(150)
-def test_deterministic_ones_equal_the_fast_caches(
-    eviction: str, prompts: list[str], events: list[tuple[int, int]], capacity: int
-) -> None:
-    trie, ends = TokenTrie.from_sequences(prompts)
-    fast = Driver(trie, ends, make_cache(eviction, trie.parents(), capacity))
-    slow = Driver(trie, ends, PolicyCache(trie.parents(), capacity, make_policy(eviction)))
-    for event in events:
-        fast.event(*event)
-        slow.event(*event)
-        assert slow.cache.locks == fast.cache.locks
-        assert slow.running == fast.running
-        assert (slow.cache.free, slow.cache.evicted) == (fast.cache.free, fast.cache.evicted)
+def test_deterministic_ones_equal_the_fast_caches(eviction: str) -> None:
+    def test(seed: int) -> BlockCache:
+        load = Workload(seed)
+        parents = load.trie.parents()
+        fast = load.drive(make_cache(eviction, parents, load.capacity))
+        slow = load.drive(PolicyCache(parents, load.capacity, make_policy(eviction)))
+        for event in load.events:
+            fast.event(*event)
+            slow.event(*event)
+            assert slow.cache.locks == fast.cache.locks
+            assert slow.running == fast.running
+            assert (slow.cache.free, slow.cache.evicted) == (fast.cache.free, fast.cache.evicted)
+        return slow.cache
+
+    assert evicted(test) > 1000
 
 
 @pytest.mark.parametrize("eviction", ["rlt", "rlt-step"])
-@given(FEW_PROMPTS, EVENTS, st.integers(1, 14), st.integers(0, 99))
-@examples(150)
-def test_randomised_ones_have_the_law_of_the_fast_caches(
-    eviction: str, prompts: list[str], events: list[tuple[int, int]], capacity: int, seed: int
-) -> None:
+def test_randomised_ones_have_the_law_of_the_fast_caches(eviction: str) -> None:
     """Whatever has been drawn so far, the next victim has the same law, locks or not."""
     drawn: list[tuple[list[int], int]] = []
 
@@ -98,19 +65,24 @@ def test_randomised_ones_have_the_law_of_the_fast_caches(
         assert set(law.values()) == {Fraction(1, len(law))}
         return victim
 
-    trie, ends = TokenTrie.from_sequences(prompts)
-    fast_cache = make_cache(eviction, trie.parents(), capacity, seed)
-    assert isinstance(fast_cache, RLTCache)
-    spy(fast_cache, drawn)
-    policy = type("Told", (type(make_policy(eviction)),), {"choose": choose})()
-    fast = Driver(trie, ends, fast_cache)
-    slow = Driver(trie, ends, PolicyCache(trie.parents(), capacity, policy))
-    for event in events:
-        fast.event(*event)
-        slow.event(*event)
-        assert not drawn
-        assert slow.cache.locks == fast.cache.locks
-        assert policy.marked == fast_cache.marked
+    def test(seed: int) -> BlockCache:
+        load = Workload(seed)
+        parents = load.trie.parents()
+        fast_cache = make_cache(eviction, parents, load.capacity, seed)
+        assert isinstance(fast_cache, RLTCache)
+        spy(fast_cache, drawn)
+        policy = type("Told", (type(make_policy(eviction)),), {"choose": choose})()
+        fast = load.drive(fast_cache)
+        slow = load.drive(PolicyCache(parents, load.capacity, policy))
+        for event in load.events:
+            fast.event(*event)
+            slow.event(*event)
+            assert not drawn
+            assert slow.cache.locks == fast.cache.locks
+            assert policy.marked == fast_cache.marked
+        return slow.cache
+
+    assert evicted(test) > 1000
 
 
 def figures(run: ClusterRun) -> list[Any]:
@@ -191,48 +163,52 @@ def test_one_after_another_they_equal_the_executable_cache(
         assert set(cache.locks) == set(cache.cached) == set(model.cached)
 
 
-@pytest.mark.parametrize("eviction", EVICTIONS)
-@given(FEW_PROMPTS, EVENTS, st.integers(1, 14))
-@examples(40)
-def test_a_policy_meets_its_protocol(
-    eviction: str, prompts: list[str], events: list[tuple[int, int]], capacity: int
-) -> None:
+@pytest.mark.parametrize("eviction", [*EVICTIONS, "fifo:granularity=node", "lfu:granularity=node"])
+def test_a_policy_meets_its_protocol(eviction: str) -> None:
     """Hits are what was told before, misses are new, and leaves are told and evictable."""
-    trie, ends = TokenTrie.from_sequences(prompts)
-    policy = make_policy(eviction)
-    cache = PolicyCache(trie.parents(), capacity, policy)
-    known: set[int] = set()
-    last: list[Step] = []
-    on_step, on_evict, choose = policy.on_step, policy.on_evict, policy.choose
+    splits: list[Step] = []
 
-    def told(step: Step) -> None:
-        assert set(step.hits) == known & set(step.tokens)
-        assert set(step.misses) == set(step.tokens) - known
-        assert step.tokens == trie.footprint(step.queries)
-        assert known.issuperset((*step.split_off, *step.cuts))
-        assert not last or step.number >= last[-1].number
-        assert set(cache.cached) == known
-        last[:] = [step]
-        on_step(step)
-        known.update(step.misses)
+    def test(seed: int) -> BlockCache:
+        load = Workload(seed)
+        policy = make_policy(eviction)
+        cache = PolicyCache(load.trie.parents(), load.capacity, policy)
+        known: set[int] = set()
+        last: list[Step] = []
+        on_step, on_evict, choose = policy.on_step, policy.on_evict, policy.choose
 
-    def evicted(token: int) -> None:
-        known.remove(token)
-        on_evict(token)
+        def told(step: Step) -> None:
+            assert step.tokens == load.trie.footprint(step.queries)
+            assert set(step.hits) == known & set(step.tokens)
+            assert set(step.misses) == set(step.tokens) - known
+            assert known.issuperset((*step.split_off, *step.cuts))
+            assert not last or step.number >= last[-1].number
+            assert set(cache.cached) == known
+            last[:] = [step]
+            if step.split_off:
+                splits.append(step)
+            on_step(step)
+            known.update(step.misses)
 
-    def chooses(leaves: Sequence[int]) -> int:
-        assert list(leaves) == sorted(
-            block for block, locks in cache.locks.items() if not locks and block not in cache.below
-        )
-        assert known.issuperset(leaves)
-        assert not last[-1].misses
-        return choose(leaves)
+        def goes(token: int) -> None:
+            known.remove(token)
+            on_evict(token)
 
-    for name, method in (("on_step", told), ("on_evict", evicted), ("choose", chooses)):
-        setattr(policy, name, method)
-    driver = Driver(trie, ends, cache)
-    for event in events:
-        driver.event(*event)
+        def chooses(leaves: Sequence[int]) -> int:
+            free = {block for block, locks in cache.locks.items() if not locks}
+            assert list(leaves) == sorted(free - set(cache.below))
+            assert known.issuperset(leaves)
+            assert not last[-1].misses
+            return choose(leaves)
+
+        for name, method in (("on_step", told), ("on_evict", goes), ("choose", chooses)):
+            setattr(policy, name, method)
+        driver = load.drive(cache)
+        for event in load.events:
+            driver.event(*event)
+        return cache
+
+    assert evicted(test) > 1000
+    assert bool(splits) == (make_policy(eviction).granularity == "node")
 
 
 def test_a_query_is_one_use_of_its_blocks() -> None:
@@ -246,6 +222,32 @@ def test_a_query_is_one_use_of_its_blocks() -> None:
             cache.commit([0, 1], place, place + 1)
         cache.release([0, 1], 0)
         assert policy.uses == {0: uses, 1: uses}
+
+
+def test_an_answer_that_is_kept_is_a_step_with_its_whole_path() -> None:
+    """As a worker ends a query whose prompt is blocks 0 and 1 and whose answer adds block 2."""
+    policy = LFU()
+    cache = PolicyCache([-1, 0, 1], 4, policy)
+    assert cache.admit([0, 1], extra=1) == 0
+    cache.commit([0, 1], 0, 2)
+    cache.commit([0, 1, 2], 2, 3)
+    cache.release([0, 1], 0)
+    cache.release([2], 0)
+    assert policy.uses == {0: 2, 1: 2, 2: 1}
+    assert cache.leaves() == [2]
+
+
+def test_a_leaf_that_gets_a_child_is_no_candidate() -> None:
+    """Two compute 0 and 1; the shorter ends first, then the longer inserts 2 below it."""
+    cache = PolicyCache([-1, 0, 1], 5, LFU())
+    assert cache.admit([0, 1, 2]) == cache.admit([0, 1]) == 0
+    cache.commit([0, 1], 0, 2)
+    cache.release([0, 1], 0)
+    assert cache.leaves() == [1]
+    cache.commit([0, 1, 2], 0, 3)
+    assert cache.leaves() == []
+    cache.release([0, 1, 2], 0)
+    assert cache.leaves() == [2]
 
 
 def test_a_phase_ends_where_locks_leave_only_marked_leaves() -> None:
