@@ -45,15 +45,15 @@ def trace(
 @given(
     st.lists(
         st.tuples(
-            st.text("ab", min_size=1, max_size=6),
+            st.text("abcd", min_size=1, max_size=6),
             st.integers(0, 60),
             st.integers(1, 9),
             st.sampled_from("xyz"),
         ),
-        min_size=1,
+        min_size=8,
         max_size=24,
     ),
-    st.integers(15, 40),
+    st.integers(15, 20),
     st.integers(1, 3),
     st.sampled_from(["lbgr", "cache-aware", "round-robin", "dynamic-threshold"]),
     st.sampled_from(list(EVICTIONS)),
