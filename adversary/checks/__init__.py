@@ -66,6 +66,13 @@ def check_policy(policy: str, capacity: int = 4, seed: int = 0) -> list[Finding]
         if "=" in policy:
             raise
         return [Finding("built", "fail", raised(error))]
+    try:
+        PrefixCache(TokenTrie.from_parents([-1]), 1, made, seed=seed)
+    except (Exception, SystemExit) as error:
+        return [Finding("built", "fail", f"cannot serve a cache: {raised(error)}")]
+    if isinstance(made, RandomisedPolicy) and not hasattr(made, "random"):
+        fault = "bind() leaves out super().bind(cache, seed), so there is no self.random"
+        return [Finding("built", "fail", fault)]
     return _Checks(policy, capacity, seed, isinstance(made, RandomisedPolicy)).all()
 
 
@@ -85,14 +92,15 @@ class _Checks:
         self.found.append(Finding("built", "pass", f"{self.kind.__name__}, {kind}"))
         steps = sum(len(instance.steps) for instance in self.instances)
         size = f"{steps} steps of {len(self.instances)} sequences, B up to {self.capacity}"
-        self._probe("candidates", runs.candidates, f"all victims in {size}")
-        self._probe("serves", runs.serves, "all of them")
-        runs_well = ["candidates", "serves"]
         if self.randomised:
             self._probe("distribution", coins.law, "exact, adds up to 1, names leaves only")
-            runs_well.append("distribution")
         else:
             self._skip("distribution", "a deterministic policy has none")
+        good = f"all victims in {size}"
+        self._probe("candidates", runs.candidates, good, ["distribution"])
+        runs_well = ["distribution", "candidates"]
+        self._probe("serves", runs.serves, "all of them", runs_well)
+        runs_well.append("serves")
         self._probe("same run", runs.repeats, "same seed, same evictions", runs_well)
         runs_well.append("same run")
         self._probe("granularity", runs.granularity, self._granularity(), runs_well)

@@ -43,32 +43,48 @@ def margin(draws: int = DRAWS) -> float:
 
 
 def law(policy: str, instance: Instance, seed: int) -> str | None:
-    """`distribution` is exact, names leaves only, and tosses no coin."""
+    """`distribution` is exact, names leaves only, and tosses no coin.
+
+    What else goes wrong in a run is told by other checks.
+    """
     cache = PrefixCache(instance.trie, instance.capacity, make_policy(policy), seed=seed)
     made = cache.policy
     assert isinstance(made, RandomisedPolicy)
     for number, step in enumerate(instance.steps):
-        cache.begin(step)
+        try:
+            cache.begin(step)
+        except (Exception, SystemExit):
+            return None
         while cache.excess > 0:
             leaves = cache.leaves()
-            coins = made.random.getstate()
-            told = made.distribution(list(leaves))
+            fault = _of_law(made, leaves)
+            if fault is not None:
+                return f"step {number}: {fault}"
             try:
-                check_law(told, made)
-            except PolicyError as error:
-                return f"step {number}: {error.what}; {error.fix}"
-            strange = [victim for victim, share in told.items() if share and victim not in leaves]
-            if strange:
-                return f"step {number}: gives {strange[0]!r} a probability, which is no leaf"
-            if made.random.getstate() != coins:
-                return f"step {number}: distribution() draws from self.random"
-            if made.distribution(list(leaves)) != told:
-                return f"step {number}: distribution() is another one when it is asked again"
-            victim = made.choose(leaves)
-            if not told.get(victim):
-                return f"step {number}: choose() returns {victim!r}, whose probability is zero"
-            cache.evict(victim)
+                victim = made.choose(list(leaves))
+                if victim in leaves and not made.distribution(list(leaves)).get(victim):
+                    return f"step {number}: choose() returns {victim}, whose probability is zero"
+                cache.evict(victim)
+            except (Exception, SystemExit):
+                return None
         cache.finish()
+    return None
+
+
+def _of_law(made: RandomisedPolicy, leaves: list[int]) -> str | None:
+    coins = made.random.getstate()
+    told = made.distribution(list(leaves))
+    try:
+        check_law(told, made)
+    except PolicyError as error:
+        return f"{error.what}; {error.fix}"
+    strange = [victim for victim, share in told.items() if share and victim not in leaves]
+    if strange:
+        return f"gives {strange[0]!r} a probability, which is no leaf"
+    if made.random.getstate() != coins:
+        return "distribution() draws from self.random"
+    if made.distribution(list(leaves)) != told:
+        return "distribution() is another one when it is asked again"
     return None
 
 

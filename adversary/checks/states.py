@@ -324,6 +324,10 @@ def _words(arena: Arena) -> Iterator[Steps]:
 
 def sees_no_more(policy: str, capacity: int, seed: int) -> Finding:
     """The policy depends on nothing of a batch that `sees` leaves out."""
+    promise = make_policy(policy).sees
+    if promise not in ("footprint", "queries", "order"):
+        fault = f"sees can be 'footprint', 'queries' or 'order', not {promise!r}"
+        return Finding("sees", "fail", fault)
     promise = sees(make_policy(policy))
     if promise == "order":
         return Finding("sees", "not applicable", "'order' promises nothing")

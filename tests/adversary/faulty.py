@@ -29,6 +29,15 @@ class RaisesWhenBuilt(LeafLRU):
         raise RuntimeError("no")
 
 
+class BindsNothing(LeafLRU):
+    def bind(self, cache: CacheView) -> None:  # type: ignore[override]
+        self.cache = cache
+
+
+class Pages(LeafLRU):
+    granularity = "page"  # type: ignore[assignment]
+
+
 class Outsider(LeafLRU):
     """Evicts the token used last, leaf or not."""
 
@@ -115,6 +124,11 @@ class Draws(RandomisedPolicy):
 
     def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:
         return uniform(leaves)
+
+
+class NoCoins(Draws):
+    def bind(self, cache: CacheView, seed: int) -> None:
+        self.cache = cache
 
 
 class AddsUpToMore(Draws):
@@ -217,6 +231,10 @@ class TimeStamps(LeafLRU):
 
     def state(self) -> Hashable:  # type: ignore[override]
         return tuple(sorted(self.last.items()))
+
+
+class SeesNothing(LeafLRU):
+    sees = "nothing"  # type: ignore[assignment]
 
 
 class SeesMore(EvictionPolicy):

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from adversary.checks import Finding, check_policy, coins
+from adversary.checks import Finding, check_policy, coins, runs
 from adversary.checks.case import battery
 from tests.cli.command import call, fails
 from theory.cache import run
+from theory.engine import simulate
 from theory.errors import InputError, PolicyError
 from theory.eviction import POLICIES
 from theory.exact import Arena
@@ -20,7 +21,7 @@ from theory.trie import TokenTrie
 
 OWN = "tests.adversary.faulty"
 CHECKS = [
-    *("built", "candidates", "serves", "distribution", "same run", "granularity", "fork"),
+    *("built", "distribution", "candidates", "serves", "same run", "granularity", "fork"),
     *("draws", "tosses", "state", "canonical", "finite", "sees", "marking", "engine"),
 ]
 
@@ -50,6 +51,9 @@ def test_parameters(policy: str) -> None:
     [
         ("NoOnStep", "built", "abstract method"),
         ("RaisesWhenBuilt", "built", "raises RuntimeError: no in "),
+        ("BindsNothing", "built", "cannot serve a cache: raises TypeError"),
+        ("NoCoins", "built", "bind() leaves out super().bind(cache, seed)"),
+        ("Pages", "built", "granularity can be 'token' or 'node', not 'page'"),
         ("Outsider", "candidates", "which is none of the leaves"),
         ("Forgets", "serves", "raises KeyError: 0 in "),
         ("Meddles", "serves", "changes the cache, which is read-only"),
@@ -71,6 +75,7 @@ def test_parameters(policy: str) -> None:
         ("LeavesOut", "canonical", "equal states and caches after"),
         ("LeavesOutLate", "canonical", "put what choose() depends on into state()"),
         ("TimeStamps", "finite", "give ranks instead of times"),
+        ("SeesNothing", "sees", "sees can be 'footprint', 'queries' or 'order', not 'nothing'"),
         ("SeesMore", "sees", "promises 'footprint', but after"),
         ("SeesOrder", "sees", "promises 'queries', but after"),
     ],
@@ -108,6 +113,16 @@ def test_counters_that_decide_are_no_fault() -> None:
     (told,) = (one for one in check_policy("lfu") if one.check == "finite")
     assert told.result == "told"
     assert "victims depend on it" in told.detail
+
+
+def test_an_engine_that_does_not_agree_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        runs, "simulate", lambda flat, policy, *given: simulate(flat, "mru", *given)
+    )
+    assert list(failed(check_policy("mru", capacity=3))) == []
+    found = failed(check_policy("leaf-lru", capacity=3))
+    assert list(found) == ["engine"]
+    assert "in the engine" in found["engine"]
 
 
 def test_equal_input_gives_equal_findings() -> None:
