@@ -247,6 +247,10 @@ def _point(
         return Point(target.k, target.capacity, target.beta, certify(best, target, stop), how)
     # The first measurement can flatter, above all one that ends before a late start wears off.
     scores = [measure(instance, target, SEEDS, stop) for instance, _ in tries[:REMEASURED]]
+    scores = [  # "unbounded" may be the cost of a start that takes long
+        certify(tried[0], target, stop) if score.ratio is None else score
+        for tried, score in zip(tries, scores, strict=False)
+    ]
     place = max(range(len(scores)), key=lambda i: scores[i].rank)
     return Point(target.k, target.capacity, target.beta, scores[place], tries[place][1])
 

@@ -19,6 +19,7 @@ from adversary.shrink import shrink
 from adversary.strategy import LETTERS, Strategy, brooms, play, random_board, random_strategy
 from adversary.target import Target
 from mip.belady import farthest_next_use
+from tests.exact.policies import Stateless
 from theory.bounds import evaluate
 from theory.cache import run
 from theory.errors import CapacityError, InputError, PolicyError
@@ -218,6 +219,27 @@ def test_measured_interval_holds_the_exact_ratio_of_a_randomised_policy():
     assert not score.exact
     assert 0 < score.half_width < 0.2
     assert abs(float(score.ratio) - exact) < 2 * score.half_width
+
+
+def test_what_only_the_start_costs_is_no_unbounded_ratio():
+    # Eight leaves fit, but coins take a while to evict the ninth; each is asked for many times.
+    star = TokenTrie.from_parents([-1] * 9)
+    cycle = [(leaf,) for leaf in range(8) for _ in range(8)]
+    instance = Instance(star, 8, [(8,), *cycle], cycle_start=1)
+    coins = Target("tests.exact.policies:AnyLeaf", 8)
+    assert measure(instance, coins, range(1000, 1100)).ratio is None
+    assert certify(instance, coins).ratio == 1
+    mru = Instance(TokenTrie.from_parents([-1] * 3), 2, [(0,), (1,), (2,)], cycle_start=1)
+    stays = certify(mru, Target("tests.adversary.test_search:Newest", 2))
+    assert not stays.exact
+    assert stays.ratio is None
+
+
+class Newest(Stateless):
+    """Keeps the first token for ever, so that b and c in turn always miss beside it."""
+
+    def choose(self, leaves):
+        return max(leaf for leaf in leaves if leaf)
 
 
 def test_score_texts():

@@ -56,6 +56,16 @@ class NotOne(RandomisedPolicy):
         return ()
 
 
+class AnyLeaf(RandomisedPolicy):
+    """Evicts a leaf at random, as random-leaf does, but has no state and no kernel."""
+
+    def on_step(self, step: Step) -> None:
+        pass
+
+    def distribution(self, leaves: Sequence[int]) -> dict[int, Fraction]:
+        return {leaf: Fraction(1, len(leaves)) for leaf in leaves}
+
+
 class Sticky(RandomisedPolicy):
     """Evicts the first leaf with probability 1/3, else the last: its laws rarely return."""
 
