@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise, permutations
+from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
@@ -298,7 +298,7 @@ def _decides(arena: Arena, policy: str, seed: int, cycle: Steps) -> bool:
     """Whether some short word tells the states after different numbers of rounds apart."""
     cache = _cache(arena, policy, seed)
     rounds = []
-    for _ in range(6):
+    for _ in range(4):
         for step in cycle:
             cache.serve(step)
         rounds.append(cache.fork())
@@ -313,13 +313,14 @@ def _decides(arena: Arena, policy: str, seed: int, cycle: Steps) -> bool:
 
 
 def _words(arena: Arena) -> Iterator[Steps]:
-    """Words a^i b^j c^k: counts catch up with each other, and then somebody must go."""
-    singles = arena.batches("queries")
-    for a, b, c in permutations(singles[:5], min(3, len(singles))):
+    """Words a^i b^j c^j ... z^k that fill the cache: counts catch up, and then somebody must go."""
+    letters = [(query,) for query in arena.queries[: arena.capacity + 1]]
+    turned = [letters[at:] + letters[:at] for at in range(len(letters))]
+    for a, *middle, z in (*turned, *(order[::-1] for order in turned)):
         for i in range(4):
             for j in range(1, 6):
                 for k in (1, 3):
-                    yield (a,) * i + (b,) * j + (c,) * k
+                    yield (a,) * i + tuple(b for b in middle for _ in range(j)) + (z,) * k
 
 
 def sees_no_more(policy: str, capacity: int, seed: int) -> Finding:

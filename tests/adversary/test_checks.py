@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adversary.checks import Finding, check_policy, coins, runs
+from adversary.checks import Finding, check_policy, coins, runs, states
 from adversary.checks.case import battery
 from tests.cli.command import call, fails
 from theory.cache import run
@@ -109,8 +109,10 @@ def test_the_violation_of_marking_is_told_and_is_no_fault() -> None:
     assert told.case is not None
 
 
-def test_counters_that_decide_are_no_fault() -> None:
-    (told,) = (one for one in check_policy("lfu") if one.check == "finite")
+@pytest.mark.parametrize("policy", ["lfu", "hits-per-token", "lfu-ageing", "gdsf"])
+@pytest.mark.parametrize("capacity", [2, 3, 6, 9])
+def test_counters_that_decide_are_no_fault(policy: str, capacity: int) -> None:
+    told = states.finite(policy, capacity, seed=0)
     assert told.result == "told"
     assert "victims depend on it" in told.detail
 
