@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def _run(
     jobs: int,
     quiet: bool,
 ) -> None:
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, effective_n_jobs
 
     from theory.exact.sweep import solve
 
@@ -88,7 +89,8 @@ def _run(
     # The workers leave Ctrl-C to this process, which keeps what they have finished.
     with progress(todo, "exact ratios", quiet) as shown:
         ticks = iter(shown)
-        work = (delayed(_quietly)(solve, task, most_states) for task in todo)
+        one = solve if effective_n_jobs(jobs) == 1 else partial(_quietly, solve)
+        work = (delayed(one)(task, most_states) for task in todo)
         for count, row in enumerate(
             Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(work), 1
         ):
