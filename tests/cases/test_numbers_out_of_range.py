@@ -72,5 +72,5 @@ def test_a_slow_capacity_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     for capacity, told in ((32, False), (1000, True)):
         done = call(capsys, "attack", "--policy", "fifo", "--capacity", capacity)
         assert done.code == 130
-        assert ("takes minutes, and a budget ends between rounds" in done.err) == told
+        assert ("takes minutes (--budget 60s ends in time)" in done.err) == told
     fails(call(capsys, "attack", "--policy", "fifo", "--capacity", 1001), 2, "1000")
