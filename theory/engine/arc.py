@@ -7,7 +7,7 @@ import numpy as np
 from theory.engine.arrays import Runs, StepCounts
 from theory.engine.heap import new_heap
 from theory.engine.kernel import kernel
-from theory.engine.leaves import add_leaf, oldest_leaf
+from theory.engine.leaves import add_leaf, load, oldest_leaf, unload
 from theory.engine.queues import enqueue, leave, new_queues, oldest_of
 
 __all__ = ["adaptive_replacement"]
@@ -87,20 +87,13 @@ def adaptive_replacement(runs: Runs, capacity: int, counts: StepCounts) -> None:
             part[victim] = ghost
             number[ghost] += 1
             enqueue(queues, units + ghost, victim)
-            cached[victim] = False
             size -= 1
-            above = parent[victim]
-            if above >= 0:
-                children[above] -= 1
-                if children[above] == 0 and part[above] == ONCE:
-                    once_leaves = add_leaf(once_leaves, time, above)
-                elif children[above] == 0:
-                    again_leaves = add_leaf(again_leaves, time, above)
-        for unit in footprint:
-            if not cached[unit]:
-                cached[unit] = True
-                if parent[unit] >= 0:
-                    children[parent[unit]] += 1
+            above = unload(victim, parent, cached, children)
+            if above >= 0 and part[above] == ONCE:
+                once_leaves = add_leaf(once_leaves, time, above)
+            elif above >= 0:
+                again_leaves = add_leaf(again_leaves, time, above)
+        load(footprint, parent, cached, children)
         for unit in last[step_start[step] : step_start[step + 1]]:
             if children[unit] == 0 and part[unit] == ONCE:
                 once_leaves = add_leaf(once_leaves, time, unit)

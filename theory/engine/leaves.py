@@ -6,11 +6,11 @@ each step that locked it; entries that are out of date are dropped when they are
 
 from __future__ import annotations
 
-from theory.engine.arrays import Array, Indices
+from theory.engine.arrays import Array, Flags, Indices
 from theory.engine.heap import Heap, pop, push
 from theory.engine.kernel import helper
 
-__all__ = ["add_leaf", "oldest_leaf"]
+__all__ = ["add_leaf", "load", "oldest_leaf", "unload"]
 
 
 @helper
@@ -41,3 +41,24 @@ def oldest_leaf(
             return int(unit)
         pop(heap)
     return -1
+
+
+@helper
+def load(footprint: Indices, parent: Indices, cached: Flags, children: Indices) -> None:
+    """Take the units of a step into the cache, ancestors first."""
+    for unit in footprint:
+        if not cached[unit]:
+            cached[unit] = True
+            if parent[unit] >= 0:
+                children[parent[unit]] += 1
+
+
+@helper
+def unload(leaf: int, parent: Indices, cached: Flags, children: Indices) -> int:
+    """Take a leaf out of the cache; the unit above it if that is a leaf now, else -1."""
+    cached[leaf] = False
+    above = parent[leaf]
+    if above < 0:
+        return -1
+    children[above] -= 1
+    return int(above) if children[above] == 0 else -1

@@ -7,7 +7,7 @@ import numpy as np
 from theory.engine.arrays import Runs, StepCounts
 from theory.engine.heap import new_heap
 from theory.engine.kernel import kernel
-from theory.engine.leaves import add_leaf, oldest_leaf
+from theory.engine.leaves import add_leaf, load, oldest_leaf, unload
 from theory.engine.queues import enqueue, leave, new_queues, oldest_of
 
 __all__ = ["small_and_main"]
@@ -100,20 +100,13 @@ def small_and_main(
                     part[gone] = ABSENT
             else:
                 part[victim] = ABSENT
-            cached[victim] = False
             size -= 1
-            above = parent[victim]
-            if above >= 0:
-                children[above] -= 1
-                if children[above] == 0 and part[above] == SMALL:
-                    small_leaves = add_leaf(small_leaves, time, above)
-                elif children[above] == 0:
-                    main_leaves = add_leaf(main_leaves, time, above)
-        for unit in footprint:
-            if not cached[unit]:
-                cached[unit] = True
-                if parent[unit] >= 0:
-                    children[parent[unit]] += 1
+            above = unload(victim, parent, cached, children)
+            if above >= 0 and part[above] == SMALL:
+                small_leaves = add_leaf(small_leaves, time, above)
+            elif above >= 0:
+                main_leaves = add_leaf(main_leaves, time, above)
+        load(footprint, parent, cached, children)
         for unit in last[step_start[step] : step_start[step + 1]]:
             if children[unit] == 0 and part[unit] == SMALL:
                 small_leaves = add_leaf(small_leaves, time, unit)

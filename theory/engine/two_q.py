@@ -7,7 +7,7 @@ import numpy as np
 from theory.engine.arrays import Runs, StepCounts
 from theory.engine.heap import new_heap
 from theory.engine.kernel import kernel
-from theory.engine.leaves import add_leaf, oldest_leaf
+from theory.engine.leaves import add_leaf, load, oldest_leaf, unload
 from theory.engine.queues import enqueue, leave, new_queues, oldest_of
 
 __all__ = ["two_queues"]
@@ -71,21 +71,14 @@ def two_queues(runs: Runs, capacity: int, counts: StepCounts) -> None:
             else:
                 victim = other
                 part[victim] = ABSENT
-            cached[victim] = False
             size -= 1
-            above = parent[victim]
-            if above >= 0:
-                children[above] -= 1
-                if children[above] == 0 and part[above] == FIRST:
-                    firsts = add_leaf(firsts, time, above)
-                elif children[above] == 0:
-                    others = add_leaf(others, time, above)
+            above = unload(victim, parent, cached, children)
+            if above >= 0 and part[above] == FIRST:
+                firsts = add_leaf(firsts, time, above)
+            elif above >= 0:
+                others = add_leaf(others, time, above)
         newcomers += fresh
-        for unit in footprint:
-            if not cached[unit]:
-                cached[unit] = True
-                if parent[unit] >= 0:
-                    children[parent[unit]] += 1
+        load(footprint, parent, cached, children)
         for unit in last[step_start[step] : step_start[step + 1]]:
             if children[unit] == 0 and part[unit] == FIRST:
                 firsts = add_leaf(firsts, time, unit)
