@@ -38,7 +38,8 @@ def call(capsys, *arguments):
     return end.value.code, streams.out, streams.err
 
 
-def test_report_and_witness(capsys, tmp_path):
+def test_report_and_witness(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("kvbounds.cli.attack.LINE_EVERY", 10**6)  # on a slow machine too
     path = tmp_path / "witness.json"
     options = ["--policy", "lfu", "--capacity", "3", "--jobs", "1", "--format", "json"]
     code, out, err = call(capsys, *options, "--out", str(path))
