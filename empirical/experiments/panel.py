@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from empirical.experiments.setting import Setting, is_file
 from empirical.experiments.sweep import Row, Sweep
 
-__all__ = ["Method", "Panel", "Point", "pick"]
+__all__ = ["Method", "Panel", "Point", "pick", "variants"]
 
 
 class Method(NamedTuple):
@@ -33,6 +33,11 @@ class Point(NamedTuple):
             return float(self.label.rstrip("%"))
         except ValueError:
             return None
+
+
+def variants(eviction: str, *routers: tuple[str, str]) -> tuple[Method, ...]:
+    """Methods that differ in the router alone, given by label and name."""
+    return tuple(Method(label, router, eviction) for label, router in routers)
 
 
 @dataclass(frozen=True)

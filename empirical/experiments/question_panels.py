@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from empirical.experiments.panel import Method, Panel, Point
+from empirical.experiments.panel import Method, Panel, Point, variants
 from empirical.experiments.paper import CACHE_AWARE, ENDS, FOUR, LBGR, PANELS, SWEPT
 from empirical.traces.lengths import LAWS
 
@@ -67,17 +67,14 @@ _WORKLOADS: tuple[Point, ...] = (
 """Unequal settings in which a default has to do without tuning."""
 
 
-def _variants(*variants: tuple[str, str]) -> tuple[Method, ...]:
-    return tuple(Method(label, router, "leaf-lru") for label, router in variants)
-
-
 SENSITIVITY = Panel(
     "lbgr-sensitivity",
     "LBGR: one parameter at a time",
     "workload",
     SWEPT,
     _WORKLOADS,
-    _variants(
+    variants(
+        "leaf-lru",
         ("cache-aware (paper)", CACHE_AWARE),
         ("lbgr (paper)", LBGR),
         ("no learning, decay 31/32", "lbgr:features=none:decay=0.96875"),
@@ -103,7 +100,8 @@ ROUTERS = Panel(
     "workload",
     SWEPT,
     _WORKLOADS,
-    _variants(
+    variants(
+        "leaf-lru",
         ("round-robin", "round-robin"),
         ("least-load", "least-load"),
         ("cache-aware (paper)", CACHE_AWARE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from empirical.experiments.panel import Method, Panel, Point
+from empirical.experiments.panel import Panel, Point, variants
 from empirical.experiments.paper import CACHE_AWARE, LBGR
 from empirical.experiments.setting import Setting
 
@@ -20,10 +20,6 @@ def _point(label: str, workload: str, stretch: float) -> Point:
     return Point(label, {"workload": workload, "arrivals": f"trace:stretch={stretch:g}"})
 
 
-def _variants(*variants: tuple[str, str]) -> tuple[Method, ...]:
-    return tuple(Method(label, router, "rlt") for label, router in variants)
-
-
 LBGR_TRACES = Panel(
     "lbgr-traces",
     "LBGR on public traces: one parameter at a time",
@@ -36,7 +32,8 @@ LBGR_TRACES = Panel(
         _point("synthetic, half", SYNTHETIC, 2),
         _point("agentic", AGENTIC, 0.1),
     ),
-    _variants(
+    variants(
+        "rlt",
         ("round-robin", "round-robin"),
         ("cache-aware (paper)", CACHE_AWARE),
         ("cache-aware (smg)", "cache-aware:preset=smg"),

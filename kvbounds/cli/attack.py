@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -124,10 +124,23 @@ def attack(
     best = replace(best, instance=instance, score=score)
     bounds = known_bounds(target, marking.violation is None)
     spent = f"{search.evaluations} evaluations" if seconds is None else f"{budget} of wall time"
+    made = _Attack(search, best, marking, verdict, bounds, spent, grow)
     if output is Format.json:
-        print_json(_as_json(search, best, marking, verdict, bounds, spent, grow))
+        print_json(_as_json(made))
     else:
-        _print(search, best, marking, verdict, bounds, spent, grow)
+        _print(made)
+
+
+class _Attack(NamedTuple):
+    """All that an attack has found."""
+
+    search: Search
+    best: Candidate
+    marking: Marking
+    verdict: Growth
+    bounds: list[Known]
+    spent: str
+    grow: bool
 
 
 def _beta(text: str) -> int:
@@ -237,16 +250,10 @@ def _bar(
         )
 
 
-def _as_json(
-    search: Search,
-    best: Candidate,
-    marking: Marking,
-    verdict: Growth,
-    bounds: list[Known],
-    spent: str,
-    grow: bool,
-) -> dict[str, Any]:
+def _as_json(attack: _Attack) -> dict[str, Any]:
     from adversary.drawing import draw_trie, sequence_text
+
+    search, best, marking, verdict, bounds, spent, grow = attack
 
     target, score = search.target, best.score
     violation = marking.violation
@@ -314,16 +321,10 @@ def _number(score: Any, value: Any = None) -> str:
     return str(value) if score.exact else f"{float(value):.6g}"
 
 
-def _print(
-    search: Search,
-    best: Candidate,
-    marking: Marking,
-    verdict: Growth,
-    bounds: list[Known],
-    spent: str,
-    grow: bool,
-) -> None:
+def _print(attack: _Attack) -> None:
     from adversary.drawing import draw_trie, sequence_text, token_name
+
+    search, best, marking, verdict, bounds, spent, grow = attack
 
     target, score, instance = search.target, best.score, best.instance
     print_table(
